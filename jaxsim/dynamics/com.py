@@ -1,0 +1,114 @@
+"""The com-based frame: centres of mass, motion axes, inertias, velocities (mj_comPos, mj_crb, mj_comVel)."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxsim import math, spatial
+from jaxsim.data import Data
+from jaxsim.dynamics.tree import ancestor, dof_chain, dof_local_com, subtree, velocity_before
+from jaxsim.model import Model
+from jaxsim.rows import gather_groups, product, take
+from jaxsim.types import MINVAL, JointType
+
+Array = jax.Array
+
+
+def com_pos(m: Model, d: Data) -> Data:
+    """Compute subtree_com, cinert and cdof (mj_comPos)."""
+    moment = product(subtree(m.topology), m.body_mass[:, None] * d.xipos)
+    has_mass = m.body_subtreemass > MINVAL
+    com = moment / jnp.where(has_mass, m.body_subtreemass, 1)[:, None]
+    com = jnp.where(has_mass[:, None], com, d.xipos)
+    root = take(com, m.body_rootid)
+    cinert = spatial.com_inertia(m.body_inertia, d.ximat, d.xipos - root, m.body_mass)
+    not_world = (np.arange(m.nbody) > 0)[:, None]  # the world's inertia counts as zero
+    d = d.replace(subtree_com=com, cinert=cinert * jnp.asarray(not_world, cinert.dtype))
+    return d.replace(cdof=_motion_axes(m, d))
+
+
+def _motion_axes(m: Model, d: Data) -> Array:
+    """cdof [nv, 6]: the motion that each dof gives its body, about the com of its tree."""
+    joint, kind = m.dof_jntid, m.jnt_type[m.dof_jntid]
+    within = np.arange(m.nv) - m.jnt_dofadr[joint]
+    is_free, is_ball = kind == JointType.FREE, kind == JointType.BALL
+    translate = np.flatnonzero(is_free & (within < 3))
+    slide = np.flatnonzero(kind == JointType.SLIDE)
+    hinge = np.flatnonzero(kind == JointType.HINGE)
+    spin = np.flatnonzero(is_ball | (is_free & (within >= 3)))
+    groups = []
+    dtype = d.xpos.dtype
+    if len(translate):
+        groups.append((translate, jnp.asarray(np.eye(6)[3 + within[translate]], dtype)))
+    if len(slide):
+        axis = take(d.xaxis, joint[slide])
+        groups.append((slide, math.join(jnp.zeros_like(axis), axis)))
+    turning = np.concatenate([hinge, spin])
+    if len(turning):
+        axes = []
+        if len(hinge):
+            axes.append(take(d.xaxis, joint[hinge]))
+        if len(spin):  # columns of the body's rotation matrix
+            body, k = m.dof_bodyid[spin], within[spin] % 3
+            columns = jnp.swapaxes(take(d.xmat, body).reshape(-1, 3, 3), 1, 2).reshape(-1, 3)
+            axes.append(take(columns, 3 * np.arange(len(spin)) + k))
+        axis = jnp.concatenate(axes) if len(axes) > 1 else axes[0]
+        root = dof_local_com(m.topology)[turning]
+        offset = take(d.subtree_com, root) - take(d.xanchor, joint[turning])
+        groups.append((turning, math.join(axis, math.cross(axis, offset))))
+    return gather_groups(groups, m.nv) if groups else jnp.zeros((0, 6), dtype)
+
+
+def crb(m: Model, d: Data) -> Data:
+    """Joint-space inertia matrix qM [nv, nv] (mj_crb, mj_tendonArmature aside).
+
+    With crb_b the composite inertia of the subtree of b: M_ij = cdof_j . crb_body(i) cdof_i for j in the
+    chain of i, and the armature on the diagonal.
+    """
+    composite = product(subtree(m.topology), d.cinert)
+    force = spatial.inertia_mul(take(composite, m.dof_bodyid), d.cdof)
+    lower = dof_chain(m.topology)
+    half = lax.dot_general(force, d.cdof, (((1,), (1,)), ((), ())), precision=lax.Precision.HIGHEST)
+    dtype = half.dtype
+    half = half * jnp.asarray(lower - 0.5 * np.eye(m.nv), dtype)  # half the diagonal, then add the transpose
+    armature = m.dof_armature[:, None] * jnp.asarray(np.eye(m.nv), dtype)
+    return d.replace(qM=half + half.T + armature)
+
+
+def com_vel(m: Model, d: Data) -> tuple[Data, Array]:
+    """cvel [nbody, 6], and cdof_dot [nv, 6], the rate of change of cdof (mj_comVel)."""
+    motion = d.cdof * d.qvel[:, None]
+    cvel = product(ancestor(m.topology), motion)
+    carrying = product(velocity_before(m.topology), motion)
+    return d.replace(cvel=cvel), spatial.cross_motion(carrying, d.cdof)
+
+
+def rne(m: Model, d: Data, cdof_dot: Array, qacc: Array | None = None) -> Array:
+    """Inverse dynamics [nv] without constraints: M qacc + qfrc_bias, or the bias alone (mj_rne)."""
+    rate = cdof_dot * d.qvel[:, None]
+    if qacc is not None:
+        rate = rate + d.cdof * qacc[:, None]
+    cacc = product(ancestor(m.topology), rate) + gravity_acceleration(m)
+    force = spatial.inertia_mul(d.cinert, cacc) + spatial.cross_force(d.cvel, spatial.inertia_mul(d.cinert, d.cvel))
+    return project_forces(m, d, force)
+
+
+def gravity_acceleration(m: Model) -> Array:
+    """[1, 6] acceleration of the world that stands for gravity."""
+    from jaxsim.types import DisableBit
+
+    g = m.opt.gravity * (0 if m.opt.disables(DisableBit.GRAVITY) else 1)
+    return jnp.concatenate([jnp.zeros_like(g), -g])[None]
+
+
+def project_forces(m: Model, d: Data, force: Array) -> Array:
+    """Generalised force [nv] of force vectors [nbody, 6] on bodies, about each tree's com."""
+    total = product(subtree(m.topology), force)
+    return math.dot(d.cdof, take(total, m.dof_bodyid))
+
+
+def project_wrenches(m: Model, d: Data, force: Array, torque: Array, point: Array) -> Array:
+    """Generalised force [nv] of world forces and torques [nbody, 3] applied at points [nbody, 3] of bodies."""
+    arm = point - take(d.subtree_com, m.body_rootid)
+    return project_forces(m, d, math.join(torque + math.cross(arm, force), force))

@@ -1,0 +1,120 @@
+"""Forward kinematics: poses of bodies, joints, inertias, geoms and sites (mj_kinematics)."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxsim import math
+from jaxsim.data import Data
+from jaxsim.dynamics.tree import pose_jumps
+from jaxsim.model import Model
+from jaxsim.rows import gather_groups, put, take
+from jaxsim.types import JointType
+
+Array = jax.Array
+
+
+def kinematics(m: Model, d: Data) -> Data:
+    """Compute xpos, xquat, xmat, xipos, ximat, xanchor, xaxis and the geom and site frames.
+
+    Each body's pose relative to its parent follows from its own joints alone; the poses are then composed
+    along the tree by pointer jumping, in log2(depth) rounds.
+    """
+    pos, quat, anchor, axis = _local_poses(m, d)
+    for parent in pose_jumps(m.topology):
+        above = take(quat, parent)
+        pos = take(pos, parent) + math.rotate(above, pos)
+        quat = math.quat_mul(above, quat)
+    quat = math.normalize(quat)
+
+    parent = m.body_parentid[m.jnt_bodyid]
+    above_pos, above_quat = take(pos, parent), take(quat, parent)
+    xmat = math.quat_to_mat(quat)
+    d = d.replace(
+        xpos=pos,
+        xquat=quat,
+        xmat=xmat,
+        xipos=pos + math.rotate(quat, m.body_ipos),
+        ximat=math.quat_to_mat(math.quat_mul(quat, m.body_iquat)),
+        xanchor=above_pos + math.rotate(above_quat, anchor),
+        xaxis=math.rotate(above_quat, axis),
+    )
+    d = d.replace(**_attached(m, d, "geom"))
+    return d.replace(**_attached(m, d, "site"))
+
+
+def _attached(m: Model, d: Data, kind: str) -> dict[str, Array]:
+    """World frames of the geoms or sites fixed to bodies."""
+    body = getattr(m, f"{kind}_bodyid")
+    quat = take(d.xquat, body)
+    return {
+        f"{kind}_xpos": take(d.xpos, body) + math.rotate(quat, getattr(m, f"{kind}_pos")),
+        f"{kind}_xmat": math.quat_to_mat(math.quat_mul(quat, getattr(m, f"{kind}_quat"))),
+    }
+
+
+def _local_poses(m: Model, d: Data) -> tuple[Array, Array, Array, Array]:
+    """Body poses, joint anchors and joint axes in the parent body's frame."""
+    pos, quat = _rest_poses(m, d)
+    anchors, axes = [], []
+    for k in range(int(m.body_jntnum.max(initial=0))):  # the k-th joint of every body that has one
+        bodies = np.flatnonzero((m.body_jntnum > k))
+        joints = m.body_jntadr[bodies] + k
+        is_free = m.jnt_type[joints] == JointType.FREE
+        free, bodies_free = joints[is_free], bodies[is_free]
+        joints, bodies = joints[~is_free], bodies[~is_free]
+        if len(free):
+            adr = m.jnt_qposadr[free]
+            root = take(d.qpos, (adr[:, None] + np.arange(3)).ravel()).reshape(-1, 3)
+            turn = take(d.qpos, (adr[:, None] + np.arange(3, 7)).ravel()).reshape(-1, 4)
+            pos = put(pos, bodies_free, root)
+            quat = put(quat, bodies_free, math.normalize(turn))
+            anchors.append((free, root))
+            axes.append((free, take(m.jnt_axis, free)))
+        if len(joints):
+            p, q, anchor, axis = _apply_joints(m, d, joints, take(pos, bodies), take(quat, bodies))
+            pos, quat = put(pos, bodies, p), put(quat, bodies, q)
+            anchors.append((joints, anchor))
+            axes.append((joints, axis))
+    if not anchors:
+        return pos, quat, jnp.zeros((0, 3), pos.dtype), jnp.zeros((0, 3), pos.dtype)
+    return pos, quat, gather_groups(anchors, m.njnt), gather_groups(axes, m.njnt)
+
+
+def _rest_poses(m: Model, d: Data) -> tuple[Array, Array]:
+    """Poses before joints: from the model, or for mocap bodies from the data."""
+    mocap = np.flatnonzero(m.body_mocapid >= 0)
+    order = m.body_mocapid[mocap]
+    pos = put(m.body_pos, mocap, take(d.mocap_pos, order))
+    return pos, put(m.body_quat, mocap, math.normalize(take(d.mocap_quat, order)))
+
+
+def _apply_joints(m: Model, d: Data, joints: np.ndarray, pos: Array, quat: Array):
+    """Move bodies by one joint each (slide, hinge or ball); also anchors and axes, all in the parent frame."""
+    axis = math.rotate(quat, take(m.jnt_axis, joints))
+    offset = take(m.jnt_pos, joints)
+    anchor = pos + math.rotate(quat, offset)
+    kind = m.jnt_type[joints]
+    adr = m.jnt_qposadr[joints]
+    slide, hinge, ball = (np.flatnonzero(kind == t) for t in (JointType.SLIDE, JointType.HINGE, JointType.BALL))
+
+    moved = []
+    if len(slide):
+        travel = (take(d.qpos, adr[slide]) - take(m.qpos0, adr[slide]))[:, None]
+        moved.append((slide, take(pos, slide) + travel * take(axis, slide), take(quat, slide)))
+    turns = []
+    if len(hinge):
+        angle = take(d.qpos, adr[hinge]) - take(m.qpos0, adr[hinge])
+        turns.append((hinge, math.axis_angle_to_quat(take(m.jnt_axis, joints[hinge]), angle)))
+    if len(ball):
+        turn = take(d.qpos, (adr[ball][:, None] + np.arange(4)).ravel()).reshape(-1, 4)
+        turns.append((ball, math.normalize(turn)))
+    if turns:
+        rotating = np.concatenate([i for i, _ in turns])
+        turn = jnp.concatenate([t for _, t in turns]) if len(turns) > 1 else turns[0][1]
+        turned = math.quat_mul(take(quat, rotating), turn)
+        # the anchor stays where it is
+        moved.append((rotating, take(anchor, rotating) - math.rotate(turned, take(offset, rotating)), turned))
+    new_pos = gather_groups([(i, p) for i, p, _ in moved], len(joints))
+    new_quat = gather_groups([(i, q) for i, _, q in moved], len(joints))
+    return new_pos, new_quat, anchor, axis
