@@ -1,0 +1,42 @@
+"""Choosing some of many candidates into a fixed number of slots, without sorting or scattering.
+
+Ranks come from counting, so the choice is the same alone, in a batch and permuted, and vectorises over
+worlds. All costs are products of the two sizes; both are small.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxsim.rows import product
+
+Array = jax.Array
+
+
+def rank_in_order(active: Array) -> Array:
+    """[n] place of each active candidate among the active ones, in table order; idle ones get n."""
+    n = active.shape[0]
+    before = product(np.tril(np.ones((n, n)), -1), active.astype(jnp.float32))
+    return jnp.where(active, before.astype(jnp.int32), n)
+
+
+def rank_by(key: Array, active: Array) -> Array:
+    """[n] place of each active candidate by ascending key, ties in table order; idle ones get n."""
+    n = key.shape[0]
+    first = jnp.asarray(np.tril(np.ones((n, n), bool), -1))
+    beats = (key[None, :] < key[:, None]) | ((key[None, :] == key[:, None]) & first)
+    count = jnp.sum(beats & active[None, :], axis=1, dtype=jnp.int32)
+    return jnp.where(active, count, n)
+
+
+def slots_from_rank(rank: Array, size: int) -> Array:
+    """[size] candidate index in each slot, and n where the slot stays empty."""
+    n = rank.shape[0]
+    here = rank[None, :] == np.arange(size, dtype=np.int32)[:, None]
+    return n + jnp.sum(jnp.where(here, np.arange(n, dtype=np.int32)[None] - n, 0), axis=1, dtype=jnp.int32)
+
+
+def gather(table: Array, index: Array) -> Array:
+    """Rows of a table at traced indices; an index past the end gives the last row."""
+    last = table.shape[0] - 1
+    return table.at[jnp.minimum(index, last)].get(mode="promise_in_bounds")

@@ -1,0 +1,86 @@
+"""The static table of geom pairs that may collide, grouped by collider (filters of mj_collision)."""
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxsim.model import Topology
+from jaxsim.types import DisableBit, GeomType
+
+
+class Pairs(NamedTuple):
+    """Candidate pairs: geom1 has the lower type; pair is the explicit <pair> or -1; condim is static."""
+
+    geom1: np.ndarray
+    geom2: np.ndarray
+    pair: np.ndarray
+    condim: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.geom1)
+
+    def rows(self, index: np.ndarray) -> "Pairs":
+        """The chosen pairs."""
+        return Pairs(*(np.asarray(a)[index] for a in self))
+
+
+@cache
+def candidate_pairs(t: Topology, disableflags: int) -> Pairs:
+    """Every pair that the filters admit, explicit pairs first replacing automatic ones, sorted by type."""
+    if disableflags & (DisableBit.CONSTRAINT | DisableBit.CONTACT) or t.ngeom < 2:
+        empty = np.zeros(0, int)
+        return Pairs(empty, empty, empty, empty)
+    rows: dict[tuple[int, int], int] = {}
+    for k in range(t.npair):
+        g1, g2 = sorted((int(t.pair_geom1[k]), int(t.pair_geom2[k])))
+        rows[g1, g2] = k
+    for g1, g2 in _automatic(t, disableflags):
+        rows.setdefault((g1, g2), -1)
+    table = [_ordered(t, g1, g2, k) for (g1, g2), k in rows.items()]
+    table.sort(key=lambda r: (t.geom_type[r[0]], t.geom_type[r[1]]))
+    return Pairs(*(np.array(c, int) for c in zip(*table))) if table else Pairs(*(np.zeros(0, int),) * 4)
+
+
+def _ordered(t: Topology, g1: int, g2: int, pair: int) -> tuple[int, int, int, int]:
+    if t.geom_type[g1] > t.geom_type[g2]:
+        g1, g2 = g2, g1
+    if pair >= 0:
+        return g1, g2, pair, int(t.pair_dim[pair])
+    p1, p2 = t.geom_priority[g1], t.geom_priority[g2]
+    d1, d2 = int(t.geom_condim[g1]), int(t.geom_condim[g2])
+    return g1, g2, -1, d1 if p1 > p2 else d2 if p2 > p1 else max(d1, d2)
+
+
+def _automatic(t: Topology, disableflags: int) -> np.ndarray:
+    """[n, 2] geom pairs that pass the bitmask, weld, parent and exclude filters."""
+    g1, g2 = np.triu_indices(t.ngeom, 1)
+    con, aff = np.asarray(t.geom_contype), np.asarray(t.geom_conaffinity)
+    keep = ((con[g1] & aff[g2]) | (con[g2] & aff[g1])) != 0
+    keep &= ~(_is_flat(t, g1) & _is_flat(t, g2))
+    g1, g2 = g1[keep], g2[keep]
+    b1, b2 = np.asarray(t.geom_bodyid)[g1], np.asarray(t.geom_bodyid)[g2]
+    weld = np.asarray(t.body_weldid)
+    w1, w2 = weld[b1], weld[b2]
+    dofs = np.asarray(t.body_dofnum)
+    keep = (w1 != w2) & ((dofs[w1] > 0) | (dofs[w2] > 0))
+    if not disableflags & DisableBit.FILTERPARENT:
+        parent = weld[np.asarray(t.body_parentid)]
+        related = (w1 == parent[w2]) | (w2 == parent[w1])
+        keep &= ~((w1 != 0) & (w2 != 0) & related)
+    low, high = np.minimum(b1, b2), np.maximum(b1, b2)
+    keep &= ~np.isin((low << 16) + high, np.asarray(t.exclude_signature))
+    return np.stack([g1[keep], g2[keep]], axis=1)
+
+
+def _is_flat(t: Topology, geom: np.ndarray) -> np.ndarray:
+    return np.isin(np.asarray(t.geom_type)[geom], (GeomType.PLANE, GeomType.HFIELD))
+
+
+def groups(pairs: Pairs, t: Topology) -> list[tuple[tuple[int, int], np.ndarray]]:
+    """Indices of the pairs of each type combination, in table order."""
+    kinds = np.stack([np.asarray(t.geom_type)[pairs.geom1], np.asarray(t.geom_type)[pairs.geom2]], axis=1)
+    found: dict[tuple[int, int], list[int]] = {}
+    for i, (a, b) in enumerate(kinds):
+        found.setdefault((int(a), int(b)), []).append(i)
+    return [(kind, np.array(index)) for kind, index in found.items()]

@@ -1,0 +1,153 @@
+"""Contact rows: Jacobian, regularisation and reference in the contact frame (mj_instantiateContact)."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxsim import math
+from jaxsim.collision.compact import gather
+from jaxsim.collision.driver import Touching, pairs_of
+from jaxsim.collision.params import pair_params
+from jaxsim.constraint.impedance import impedance, reference, regularization
+from jaxsim.data import Data
+from jaxsim.dynamics.tree import ancestor
+from jaxsim.model import Model
+from jaxsim.rows import take
+from jaxsim.types import MAXIMP, MINIMP, Cone
+
+Array = jax.Array
+
+
+class ContactRows(NamedTuple):
+    """Contacts of one world in n slots; axes of a slot are normal, two tangents, spin, two rolls.
+
+    `dim` is the largest condim of any candidate; a contact of smaller condim leaves the last axes idle.
+    """
+
+    J: Array  # [n, dim, nv] relative velocity of the bodies along each axis
+    D: Array  # [n, dim] (pyramidal: the edges' common D in column 0; idle contacts: 0)
+    aref: Array  # [n, dim]
+    friction: Array  # [n, dim - 1]
+    mu: Array  # [n] friction of the regularised cone
+    condim: Array  # [n] number of axes, 0 for idle contacts
+    pos: Array  # [n]
+    margin: Array  # [n]
+
+
+def contact_rows(m: Model, d: Data, touching: Touching) -> ContactRows:
+    """Rows of all contacts: J, D and aref per axis of the contact frame.
+
+    A pyramid edge is normal +- friction_i * axis_i, so its aref is the same combination of the axes' aref.
+    """
+    pairs = pairs_of(m)
+    params = pair_params(m, pairs)
+    weight = take(m.body_invweight0, m.geom_bodyid[pairs.geom1]) + take(
+        m.body_invweight0, m.geom_bodyid[pairs.geom2]
+    )
+    dim = int(pairs.condim.max())
+    table = jnp.concatenate(
+        [params.friction, params.solref, params.solreffriction, params.solimp, params.margin[:, None], weight],
+        axis=1,
+    )
+    chosen = rows_of(table, touching.pair)
+    friction, solref, solreffriction = chosen[:, :5], chosen[:, 5:7], chosen[:, 7:9]
+    solimp, margin, translation, rotation = chosen[:, 9:14], chosen[:, 14], chosen[:, 15], chosen[:, 16]
+    active = touching.dist < margin
+    # far from zero only in idle slots, where it would overflow in float32
+    pos = jnp.where(active, touching.dist - margin, 0)
+    condim = jnp.where(active, _condim(m, touching), 0)
+
+    J = contact_jacobian(m, d, touching, dim)
+    velocity = jnp.sum(J * d.qvel[None, None], axis=-1)
+    imp = impedance(m, solref, solimp, pos)
+    normal = -imp.stiffness * imp.imp * pos
+    damping = jnp.broadcast_to(imp.damping[:, None], velocity.shape)
+    mu = friction[:, 0] / jnp.sqrt(jnp.maximum(m.opt.impratio, 1e-15))
+    if m.opt.cone == Cone.ELLIPTIC:
+        damping = _friction_damping(m, damping, solreffriction, solimp)
+        D = _elliptic_D(m, imp.imp, translation, friction, dim)
+    else:
+        D = _pyramidal_D(imp.imp, translation, friction, mu, condim)[:, None] * jnp.ones((1, dim), pos.dtype)
+    aref = -damping * velocity
+    aref = jnp.concatenate([(aref[:, 0] + normal)[:, None], aref[:, 1:]], axis=1)
+    live = jnp.arange(dim)[None] < condim[:, None]
+    return ContactRows(
+        J, jnp.where(live, D, 0), aref, friction[:, : max(dim - 1, 0)], mu, condim, touching.dist, margin
+    )
+
+
+def rows_of(table: Array, index: np.ndarray | Array) -> Array:
+    """Rows of a table at static or traced indices."""
+    return take(table, index) if isinstance(index, np.ndarray) else gather(table, index)
+
+
+def _condim(m: Model, touching: Touching) -> Array:
+    return rows_of(jnp.asarray(pairs_of(m).condim, jnp.int32), touching.pair)
+
+
+def _pyramidal_D(imp: Array, translation: Array, friction: Array, mu: Array, condim: Array) -> Array:
+    """1/R of the edges, or of the normal where the contact is frictionless."""
+    fri = friction[:, 0]
+    edge = regularization(imp, translation + fri * fri * translation)
+    return jnp.where(condim > 1, 1 / (2 * mu * mu * edge), 1 / regularization(imp, translation))
+
+
+def _elliptic_D(m: Model, imp: Array, translation: Array, friction: Array, dim: int) -> Array:
+    """1/R per axis: R_1 = R_0 / impratio, and R_j friction_j^2 the same for all friction axes."""
+    normal = regularization(imp, translation)
+    first = normal / jnp.maximum(m.opt.impratio, 1e-15)
+    ratio = friction[:, :1] / friction[:, : max(dim - 1, 0)]
+    return 1 / jnp.concatenate([normal[:, None], first[:, None] * ratio * ratio], axis=1)
+
+
+def _friction_damping(m: Model, damping: Array, solreffriction: Array, solimp: Array) -> Array:
+    """Damping per axis [n, dim]: the friction axes use solreffriction where it is given."""
+    _, own = reference(m, solreffriction, jnp.clip(solimp[:, 1], MINIMP, MAXIMP))
+    same_sign = (solreffriction[:, 0] > 0) == (solreffriction[:, 1] > 0)
+    given = jnp.any(solreffriction != 0, axis=1) & same_sign
+    tangent = jnp.where(given[:, None], own[:, None], damping[:, 1:])
+    return jnp.concatenate([damping[:, :1], tangent], axis=1)
+
+
+def contact_jacobian(m: Model, d: Data, touching: Touching, dim: int) -> Array:
+    """Velocity of body 2 relative to body 1 along the contact axes, per unit qvel [n, dim, nv].
+
+    With w the unit force (or torque) along an axis moved to the com of a tree, a dof contributes w . cdof,
+    counted +1 where it moves body 2 and -1 where it moves body 1.
+    """
+    pairs = pairs_of(m)
+    body1, body2 = m.geom_bodyid[pairs.geom1], m.geom_bodyid[pairs.geom2]
+    frame = touching.frame
+    moves = ancestor(m.topology)
+    if m.ntree <= 1:
+        moved = rows_of(jnp.asarray(moves[body2] - moves[body1], frame.dtype), touching.pair)
+        root = int(m.body_rootid[m.dof_bodyid[0]])
+        center = jnp.broadcast_to(d.subtree_com[root][None], touching.pos.shape)
+        return moved[:, None] * _along(d, frame, touching.pos - center, dim)
+    total = None
+    for body, sign in ((body2, 1), (body1, -1)):
+        if not moves[body].any():
+            continue
+        moved = rows_of(jnp.asarray(sign * moves[body], frame.dtype), touching.pair)
+        center = rows_of(take(d.subtree_com, m.body_rootid[body]), touching.pair)
+        part = moved[:, None] * _along(d, frame, touching.pos - center, dim)
+        total = part if total is None else total + part
+    return total
+
+
+def _along(d: Data, frame: Array, arm: Array, dim: int) -> Array:
+    """w . cdof for the first dim axes of each contact [n, dim, nv]."""
+    n = frame.shape[0]
+    linear = frame[:, : min(dim, 3)]
+    torque = math.cross(jnp.broadcast_to(arm[:, None], linear.shape), linear)
+    wrench = math.join(torque, linear)
+    if dim > 3:
+        spin = frame[:, : dim - 3]
+        wrench = jnp.concatenate([wrench, math.join(spin, jnp.zeros_like(spin))], axis=1)
+    flat = lax.dot_general(
+        wrench.reshape(n * dim, 6), d.cdof, (((1,), (1,)), ((), ())), precision=lax.Precision.HIGHEST
+    )
+    return flat.reshape(n, dim, -1)

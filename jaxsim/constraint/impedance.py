@@ -1,0 +1,76 @@
+"""Impedance and reference acceleration from solref and solimp (mj_makeImpedance, getimpedance)."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxsim.math import columns
+from jaxsim.model import Model
+from jaxsim.types import MAXIMP, MINIMP, MINVAL, DisableBit
+
+Array = jax.Array
+
+
+class Impedance(NamedTuple):
+    """Per constraint: stiffness K, damping B and impedance I of aref = -B vel - K I (pos - margin)."""
+
+    stiffness: Array
+    damping: Array
+    imp: Array
+
+
+def impedance(m: Model, solref: Array, solimp: Array, pos: Array) -> Impedance:
+    """Spring, damper and impedance of constraints at violation `pos` (position minus margin).
+
+    Args:
+        solref: [n, 2] (timeconst, dampratio), or both negative: (-stiffness, -damping).
+        solimp: [n, 5] (dmin, dmax, width, midpoint, power).
+        pos: [n].
+
+    Source: MuJoCo's Computation chapter, "Parameters"; engine_core_constraint.c.
+    """
+    dmin, dmax, width, mid, power = (c[..., 0] for c in columns(solimp))
+    dmin, dmax, mid = (jnp.clip(x, MINIMP, MAXIMP) for x in (dmin, dmax, mid))
+    width, power = jnp.maximum(width, 0), jnp.maximum(power, 1)
+    imp = _sigmoid(dmin, dmax, width, mid, power, pos)
+    stiffness, damping = reference(m, solref, dmax)
+    return Impedance(stiffness, damping, imp)
+
+
+def reference(m: Model, solref: Array, dmax: Array) -> tuple[Array, Array]:
+    """Stiffness and damping [n] for solref [n, 2] at saturated impedance dmax [n]."""
+    first, second = solref[..., 0], solref[..., 1]
+    mixed = (first > 0) != (second > 0)  # MuJoCo replaces a mixed format by the default
+    first, second = jnp.where(mixed, 0.02, first), jnp.where(mixed, 1, second)
+    if not m.opt.disables(DisableBit.REFSAFE):
+        first = jnp.where(first > 0, jnp.maximum(first, 2 * m.opt.timestep), first)
+    standard = first > 0
+    timeconst, dampratio = jnp.where(standard, first, 1), jnp.where(standard, second, 1)
+    scale = dmax * timeconst
+    spring = 1 / jnp.maximum(MINVAL, scale * scale * dampratio * dampratio)
+    stiffness = jnp.where(standard, spring, -first / jnp.maximum(MINVAL, dmax * dmax))
+    damping = jnp.where(standard, 2 / jnp.maximum(MINVAL, scale), -second / jnp.maximum(MINVAL, dmax))
+    return stiffness, damping
+
+
+def _sigmoid(dmin: Array, dmax: Array, width: Array, mid: Array, power: Array, pos: Array) -> Array:
+    """Impedance as a function of violation: dmin at zero, dmax beyond width, two power laws between."""
+    flat = (dmin == dmax) | (width <= MINVAL)
+    x = jnp.abs(pos) / jnp.where(flat, 1, width)
+    inside = (x > 0) & (x < 1)
+    x_safe = jnp.where(inside, x, 0.5)
+    lower = x_safe <= mid
+    # both halves are one law in the distance to their own end
+    near = jnp.where(lower, x_safe, 1 - x_safe)
+    reach = jnp.where(lower, mid, 1 - mid)
+    curve = near * (near / reach) ** (power - 1)
+    y = jnp.where(lower, curve, 1 - curve)
+    imp = dmin + y * (dmax - dmin)
+    imp = jnp.where(inside, imp, jnp.where(x >= 1, dmax, dmin))
+    return jnp.where(flat, 0.5 * (dmin + dmax), imp)
+
+
+def regularization(imp: Array, diag: Array) -> Array:
+    """R [n] = (1 - imp) / imp * diagApprox, bounded below."""
+    return jnp.maximum(MINVAL, (1 - imp) / imp * diag)

@@ -1,0 +1,70 @@
+"""Potential and kinetic energy (mj_energyPos, mj_energyVel)."""
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxsim import math
+from jaxsim.data import Data
+from jaxsim.model import Model
+from jaxsim.rows import take
+from jaxsim.types import DisableBit, EnableBit, JointType
+
+
+def energy(m: Model, d: Data) -> Data:
+    """data.energy [2]: potential (gravity, joint and tendon springs) and kinetic, if enabled."""
+    if not m.opt.enables(EnableBit.ENERGY):
+        return d
+    return d.replace(energy=jnp.stack([potential(m, d), kinetic(m, d)]))
+
+
+def kinetic(m: Model, d: Data):
+    """qvel^T M qvel / 2."""
+    return 0.5 * jnp.sum(d.qvel * lax.dot(d.qM, d.qvel, precision=lax.Precision.HIGHEST))
+
+
+def potential(m: Model, d: Data):
+    """Gravity and spring energy."""
+    total = jnp.zeros((), d.qpos.dtype)
+    if not m.opt.disables(DisableBit.GRAVITY):
+        total = total - jnp.sum(m.body_mass[:, None] * d.xipos * m.opt.gravity[None])
+    if m.opt.disables(DisableBit.SPRING):
+        return total
+    total = total + _spring(m.jnt_stiffness, m.jnt_stiffnesspoly, _joint_stretch(m, d))
+    for joints, x in _free_translation(m, d):
+        total = total + _spring(take(m.jnt_stiffness, joints), take(m.jnt_stiffnesspoly, joints), x)
+    if m.ntendon:
+        low, high = m.tendon_lengthspring[:, 0], m.tendon_lengthspring[:, 1]
+        x = jnp.maximum(d.ten_length - high, 0) + jnp.minimum(d.ten_length - low, 0)
+        total = total + _spring(m.tendon_stiffness, m.tendon_stiffnesspoly, x)
+    return total
+
+
+def _spring(linear, poly, x):
+    """Integral of a polynomial spring from rest to x (mju_polyPotential)."""
+    return jnp.sum(x * x * (0.5 * linear + x * (poly[:, 0] / 3 + x * poly[:, 1] / 4)))
+
+
+def _joint_stretch(m: Model, d: Data):
+    """Distance of each joint from qpos_spring [njnt]: signed for scalar joints, else the rotation angle."""
+    from jaxsim.rows import gather_groups
+
+    groups = []
+    scalar = np.flatnonzero((m.jnt_type == JointType.SLIDE) | (m.jnt_type == JointType.HINGE))
+    if len(scalar):
+        adr = m.jnt_qposadr[scalar]
+        groups.append((scalar, take(d.qpos, adr) - take(m.qpos_spring, adr)))
+    for kind, skip in ((JointType.FREE, 3), (JointType.BALL, 0)):
+        joints = np.flatnonzero(m.jnt_type == kind)
+        if len(joints):
+            adr = (m.jnt_qposadr[joints][:, None] + skip + np.arange(4)).ravel()
+            now, rest = take(d.qpos, adr).reshape(-1, 4), take(m.qpos_spring, adr).reshape(-1, 4)
+            groups.append((joints, math.norm(math.quat_subtract(math.normalize(now), rest))))
+    return gather_groups(groups, m.njnt) if groups else jnp.zeros(0, d.qpos.dtype)
+
+
+def _free_translation(m: Model, d: Data):
+    joints = np.flatnonzero(m.jnt_type == JointType.FREE)
+    if len(joints):
+        adr = (m.jnt_qposadr[joints][:, None] + np.arange(3)).ravel()
+        yield joints, math.norm((take(d.qpos, adr) - take(m.qpos_spring, adr)).reshape(-1, 3))

@@ -1,0 +1,125 @@
+"""Springs, dampers and gravity compensation (mj_passive)."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxsim import math
+from jaxsim.data import Data
+from jaxsim.dynamics.com import project_wrenches
+from jaxsim.model import Model
+from jaxsim.rows import gather_groups, scatter_add, take
+from jaxsim.types import DisableBit, JointType, TrnType
+
+Array = jax.Array
+
+
+def poly_force(linear: Array, poly: Array, x: Array, odd: bool = False) -> Array:
+    """Coefficient of a polynomial spring or damper: force = -x * poly_force (mju_polyForce)."""
+    x = jnp.abs(x) if odd else x
+    return linear + x * (poly[..., 0] + x * poly[..., 1])
+
+
+def poly_force_slope(linear: Array, poly: Array, x: Array, odd: bool = False) -> Array:
+    """Derivative of x * poly_force with respect to x (mjd_xPolyForce)."""
+    x = jnp.abs(x) if odd else x
+    return linear + x * (2 * poly[..., 0] + x * 3 * poly[..., 1])
+
+
+def passive(m: Model, d: Data, ten_J: Array) -> tuple[Data, Array]:
+    """qfrc_passive [nv], and the gravity compensation [nv] that actuators may carry instead."""
+    zero = jnp.zeros(m.nv, d.qpos.dtype)
+    springs, dampers = (not m.opt.disables(b) for b in (DisableBit.SPRING, DisableBit.DAMPER))
+    if not springs and not dampers:
+        return d.replace(qfrc_passive=zero), zero
+    force = zero
+    if springs:
+        force = force + _joint_springs(m, d)
+    if dampers:
+        force = force - d.qvel * poly_force(*damping(m), d.qvel, odd=True)
+    if m.ntendon:
+        pull = _tendon_forces(m, d, springs, dampers)
+        force = force + lax.dot_general(ten_J, pull, (((0,), (0,)), ((), ())), precision=lax.Precision.HIGHEST)
+    gravcomp = _gravity_compensation(m, d)
+    passive_share = ~np.asarray(m.jnt_actgravcomp, bool)[m.dof_jntid]
+    if m.ngravcomp:
+        force = force + jnp.where(passive_share, gravcomp, 0)
+    return d.replace(qfrc_passive=force), gravcomp
+
+
+def _joint_springs(m: Model, d: Data) -> Array:
+    """Spring forces [nv], towards qpos_spring."""
+    groups = []
+    scalar = np.flatnonzero((m.jnt_type == JointType.SLIDE) | (m.jnt_type == JointType.HINGE))
+    if len(scalar):
+        adr = m.jnt_qposadr[scalar]
+        x = take(d.qpos, adr) - take(m.qpos_spring, adr)
+        k = poly_force(take(m.jnt_stiffness, scalar), take(m.jnt_stiffnesspoly, scalar), x)
+        groups.append((m.jnt_dofadr[scalar], -k * x))
+    free = np.flatnonzero(m.jnt_type == JointType.FREE)
+    ball = np.flatnonzero(m.jnt_type == JointType.BALL)
+    if len(free):
+        adr = m.jnt_qposadr[free][:, None] + np.arange(3)
+        x = (take(d.qpos, adr.ravel()) - take(m.qpos_spring, adr.ravel())).reshape(-1, 3)
+        groups.append(_vector_spring(m, free, x, m.jnt_dofadr[free]))
+    for joints, skip in ((free, 3), (ball, 0)):
+        if len(joints):
+            adr = (m.jnt_qposadr[joints][:, None] + skip + np.arange(4)).ravel()
+            now, rest = take(d.qpos, adr).reshape(-1, 4), take(m.qpos_spring, adr).reshape(-1, 4)
+            x = math.quat_subtract(math.normalize(now), rest)
+            groups.append(_vector_spring(m, joints, x, m.jnt_dofadr[joints] + skip))
+    return gather_groups(groups, m.nv) if groups else jnp.zeros(m.nv, d.qpos.dtype)
+
+
+def _vector_spring(m: Model, joints: np.ndarray, x: Array, dofs: np.ndarray) -> tuple[np.ndarray, Array]:
+    k = poly_force(take(m.jnt_stiffness, joints), take(m.jnt_stiffnesspoly, joints), math.norm(x))
+    return (dofs[:, None] + np.arange(3)).ravel(), (-k[:, None] * x).reshape(-1)
+
+
+def damping(m: Model) -> tuple[Array, Array]:
+    """Linear [nv] and polynomial [nv, 2] damping of the dofs, with what actuators contribute."""
+    linear, poly = m.dof_damping, m.dof_dampingpoly
+    drives = np.flatnonzero(np.isin(m.actuator_trntype, (TrnType.JOINT, TrnType.JOINTINPARENT)))
+    if not len(drives):
+        return linear, poly
+    joint = m.actuator_trnid[drives, 0]
+    added = _actuator_damping(m, drives, joint, m.njnt)
+    return linear + take(added[:, 0], m.dof_jntid), poly + take(added[:, 1:], m.dof_jntid)
+
+
+def _actuator_damping(m: Model, actuators: np.ndarray, target: np.ndarray, size: int) -> Array:
+    """Damping [size, 3] (linear, poly) that actuators give their joints or tendons (mj_actuatorDamping)."""
+    gear = take(m.actuator_gear, actuators)[:, 0]
+    own = jnp.concatenate([m.actuator_damping[:, None], m.actuator_dampingpoly], axis=1)
+    return scatter_add(target, take(own, actuators) * (gear * gear)[:, None], size)
+
+
+def tendon_damping(m: Model) -> tuple[Array, Array]:
+    """Linear [ntendon] and polynomial [ntendon, 2] damping of tendons, with what actuators contribute."""
+    linear, poly = m.tendon_damping, m.tendon_dampingpoly
+    pulls = np.flatnonzero(m.actuator_trntype == TrnType.TENDON)
+    if not len(pulls):
+        return linear, poly
+    added = _actuator_damping(m, pulls, m.actuator_trnid[pulls, 0], m.ntendon)
+    return linear + added[:, 0], poly + added[:, 1:]
+
+
+def _tendon_forces(m: Model, d: Data, springs: bool, dampers: bool) -> Array:
+    """Tension of tendon springs (with a dead band) and dampers [ntendon]."""
+    force = jnp.zeros(m.ntendon, d.qpos.dtype)
+    if springs:
+        low, high = m.tendon_lengthspring[:, 0], m.tendon_lengthspring[:, 1]
+        x = jnp.maximum(d.ten_length - high, 0) + jnp.minimum(d.ten_length - low, 0)
+        force = force - x * poly_force(m.tendon_stiffness, m.tendon_stiffnesspoly, x)
+    if dampers:
+        force = force - d.ten_velocity * poly_force(*tendon_damping(m), d.ten_velocity, odd=True)
+    return force
+
+
+def _gravity_compensation(m: Model, d: Data) -> Array:
+    """qfrc_gravcomp [nv]: forces on bodies that cancel a share of gravity."""
+    if not m.ngravcomp or m.opt.disables(DisableBit.GRAVITY):
+        return jnp.zeros(m.nv, d.qpos.dtype)
+    force = -(m.body_mass * m.body_gravcomp)[:, None] * m.opt.gravity[None]
+    return project_wrenches(m, d, force, jnp.zeros_like(force), d.xipos)

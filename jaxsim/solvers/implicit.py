@@ -1,0 +1,47 @@
+"""The derivative of the converged solve, by the implicit function theorem.
+
+At the solution g(x, theta) = 0 with g the gradient of the objective, so
+
+    H dx = - d_theta g dtheta,    H = M + J^T s'' J.
+
+The rule needs only x, so it serves any solver, forward and reverse mode, and derivatives of derivatives.
+Which rows are active is held fixed, as it is almost everywhere.
+"""
+
+from collections.abc import Callable
+
+import jax
+import numpy as np
+from jax import lax
+
+from jaxsim.solvers.linear import factor, factor_solve
+from jaxsim.solvers.objective import Problem, Structure, gradient, hessian, residual
+
+Array = jax.Array
+
+
+def implicit_minimum(
+    s: Structure, minimise: Callable[[Problem, Array], tuple[Array, Array]], p: Problem, start: Array
+) -> tuple[Array, Array]:
+    """`minimise(p, start)`, differentiated implicitly with respect to p (and not at all to start)."""
+
+    @jax.custom_jvp
+    def minimum(p: Problem, start: Array) -> tuple[Array, Array]:
+        return minimise(p, start)
+
+    @minimum.defjvp
+    def _(primals, tangents):
+        p, start = primals
+        x, count = minimum(p, start)
+        _, g_dot = jax.jvp(lambda q: gradient(s, q, x), (p,), (tangents[0],))
+        H = hessian(s, p, residual(s, p, x))
+        L = factor(H)
+        x_dot = lax.custom_linear_solve(
+            lambda v: lax.dot(H, v, precision=lax.Precision.HIGHEST),
+            -g_dot,
+            solve=lambda _, rhs: factor_solve(L, rhs),
+            symmetric=True,
+        )
+        return (x, count), (x_dot, np.zeros(count.shape, jax.dtypes.float0))
+
+    return minimum(p, start)
