@@ -33,7 +33,7 @@ MARKED = 11  # place in eq_data that says: complete the relative pose of this we
 
 
 def compute(m: Any) -> None:
-    """Fill in every derived field of m: subtree masses, inverse weights, reference lengths and poses, statistics.
+    """Fill in every derived field of m: subtree masses, inverse weights, lengths and poses at qpos0, ...
 
     Conventions of the compiler are resolved on the way: tendon_lengthspring of (-1, -1) becomes the length at
     qpos_spring, a positive biasprm[2] of a position-like actuator is a damping ratio and becomes a damping,
@@ -95,7 +95,7 @@ def tendon_armature(m: Any) -> Array:
 
 
 def _inertia(m: Any, t: Tree, rigid: Array, ten_J: Array) -> Array:
-    """Joint-space inertia [nv, nv] with all armatures; a tendon couples only dofs of one branch, as in MuJoCo."""
+    """Joint-space inertia [nv, nv] with all armatures; tendons couple only dofs of one branch (MuJoCo)."""
     coupled = t.below | t.below.T
     simple = m.dof_simplenum > 0
     coupled &= ~(simple[:, None] | simple[None]) | np.eye(m.nv, dtype=bool)
@@ -147,16 +147,15 @@ def _dof_invweight(m: Any, inverses: list[tuple[Array, Array]]) -> None:
 
 
 def _damping_ratios(m: Any, moment: Array, acceleration: Array) -> None:
-    """Turn damping ratios of position-like actuators into dampings 2 ratio sqrt(kp m), m = 1 / (J M^-1 J')."""
+    """Damping ratios of position-like actuators become dampings 2 ratio sqrt(kp m), m = 1 / (J M^-1 J')."""
     for i in range(m.nactuator):
         bias, gain = m.actuator_biasprm[i], m.actuator_gainprm[i]
         is_pid = m.actuator_gaintype[i] == GainType.PID
         if bias[2] <= 0 or (not is_pid and gain[0] != -bias[1]):
             continue
         rows = slice(m.actuator_outadr[i], m.actuator_outadr[i] + m.actuator_outnum[i])
-        mobility = np.sum(moment[rows] * acceleration[rows], axis=1)
-        usable = mobility > MINVAL
-        mass = np.mean(np.where(usable, 1 / np.where(usable, mobility, 1.0), 0.0))
+        mobility = float(np.mean(np.sum(moment[rows] * acceleration[rows], axis=1)))
+        mass = 1 / mobility if mobility > MINVAL else 0.0
         stiffness = -bias[1] if is_pid else gain[0]
         bias[2] = -2 * bias[2] * np.sqrt(stiffness * mass)
 

@@ -110,7 +110,7 @@ def _site_rotation(m: Any, t: Tree, s: State, site: int, ref: int) -> tuple[Arra
 def _slider_crank(
     m: Any, t: Tree, s: State, crank: int, slider: int, rod: float, gear: float
 ) -> tuple[float, Array]:
-    """Slider position a'v - sqrt((a'v)^2 + rod^2 - v'v) on its axis a, with v from the slider to the crank."""
+    """Slider position a'v - sqrt((a'v)^2 + rod^2 - v'v) on its axis a; v points from slider to crank."""
     axis = s.site_xmat[slider][:, 2]
     vec = s.site_xpos[crank] - s.site_xpos[slider]
     along = axis @ vec

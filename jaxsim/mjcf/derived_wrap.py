@@ -101,7 +101,7 @@ def _around(d0: Array, d1: Array, side: Array | None, radius: float) -> tuple[fl
 
 
 def _through(d0: Array, d1: Array, radius: float) -> tuple[float, Array, Array] | None:
-    """The point where a path constrained to reach the circle touches it from outside, or None if it crosses it.
+    """The point where a path constrained to reach the circle touches it, or None if it crosses it.
 
     At the touching point the two straight pieces make equal angles with the circle: with z the sine of that
     angle, asin(A z) + asin(B z) - 2 asin(z) + G = 0, A = r/|d0|, B = r/|d1|, G the angle between d0 and d1.
