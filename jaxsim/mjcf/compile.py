@@ -1,0 +1,129 @@
+"""Compile an MJCF file: read, validate, resolve, assemble."""
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jaxsim.mjcf import assemble, assemble_objects
+from jaxsim.mjcf.actuators import compile_actuator
+from jaxsim.mjcf.assets import assemble_assets, compile_assets, link_assets
+from jaxsim.mjcf.bodies import check_moving_masses, compile_bodies
+from jaxsim.mjcf.compiled import CompiledModel
+from jaxsim.mjcf.contact import compile_exclude, compile_pair
+from jaxsim.mjcf.custom import compile_numeric, compile_text, compile_tuple
+from jaxsim.mjcf.equality import compile_equality
+from jaxsim.mjcf.errors import Problems
+from jaxsim.mjcf.finish import finish
+from jaxsim.mjcf.index import Index, number
+from jaxsim.mjcf.keyframes import compile_key
+from jaxsim.mjcf.reader import read_source
+from jaxsim.mjcf.sensors import compile_sensor
+from jaxsim.mjcf.spec import IN_BODY, LISTS, Item, Spec
+from jaxsim.mjcf.tendons import compile_tendon
+from jaxsim.mjcf.tree import read_spec
+from jaxsim.mjcf.validate import validate
+
+_RECURSION = 20_000  # deep body trees are walked recursively
+_NUSER = {"jnt": "joint", "cam": "camera"}
+
+
+def compile_mjcf(source: str | os.PathLike, assets: dict[str, bytes] | None = None) -> CompiledModel:
+    """Compile an MJCF model to arrays under mjModel's names.
+
+    Args:
+        source: path of an .xml file, or XML text.
+        assets: content of files by name, looked up before the disk.
+
+    Returns:
+        The compiled model: numpy, float64.
+
+    Raises:
+        MjcfError: lists everything that is wrong with the file.
+    """
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _RECURSION))
+    try:
+        with np.errstate(all="ignore"):
+            return _compile(source, assets)
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def _compile(source: str | os.PathLike, assets: dict[str, bytes] | None) -> CompiledModel:
+    root, files = read_source(source, assets)
+    problems = Problems()
+    validate(root, problems)
+    spec = read_spec(root, files, problems)
+    index = Index(spec, problems)
+    index.check(spec, problems)
+    m = CompiledModel()
+    _sizes(spec, m, problems)
+    compile_bodies(spec, compile_assets(spec, problems), problems)
+    link_assets(spec, index, problems)
+    number(spec)
+    _each(spec, "pair", lambda item: compile_pair(item, index), problems)
+    _each(spec, "exclude", lambda item: compile_exclude(item, index), problems)
+    _each(spec, "equality", lambda item: compile_equality(item, index), problems)
+    _each(spec, "tendon", lambda item: compile_tendon(item, index), problems)
+    _each(spec, "actuator", lambda item: compile_actuator(item, index), problems)
+    _each(spec, "sensor", lambda item: compile_sensor(item, index), problems)
+    _each(spec, "numeric", compile_numeric, problems)
+    _each(spec, "text", compile_text, problems)
+    _each(spec, "tuple", lambda item: compile_tuple(item, index), problems)
+    if not problems.found:
+        check_moving_masses(spec, problems)
+    problems.check()
+    for kind in ("pair", "exclude"):
+        spec.lists[kind].sort(key=lambda item: item.signature)
+    number(spec)
+    _assemble(spec, m, problems)
+    return m
+
+
+def _each(spec: Spec, kind: str, compiler: Callable[[Item], Any], problems: Problems) -> None:
+    for item in spec.lists[kind]:
+        with problems.of(item.place):
+            compiler(item)
+
+
+def _sizes(spec: Spec, m: CompiledModel, problems: Problems) -> None:
+    """The nuser sizes, given or taken from the longest user data; legacy buffer sizes."""
+    for short in ("body", "jnt", "geom", "site", "cam", "tendon", "actuator", "sensor"):
+        items = spec.items(_NUSER.get(short, short))
+        given = getattr(spec.size, f"nuser_{short}")
+        setattr(m, f"nuser_{short}", max([i.user.size for i in items], default=0) if given < 0 else given)
+        for item in items:
+            if item.user.size > getattr(m, f"nuser_{short}"):
+                problems.add(item.place, f"user has {item.user.size} values, but nuser_{short} is {given}")
+    m.set(nuserdata=spec.size.nuserdata, njmax=spec.size.njmax, nconmax=spec.size.nconmax)
+
+
+def _assemble(spec: Spec, m: CompiledModel, problems: Problems) -> None:
+    assemble.tree(spec, m)
+    assemble.attached(spec, m)
+    assemble_assets(spec, m)
+    assemble_objects.objects(spec, m)
+    m.plastic0 = np.concatenate([m.plastic0, np.zeros(m.nplastic - m.plastic0.size)])
+    keys = spec.lists["key"]
+    for key in keys:
+        key.incomplete = bool(spec.models)
+    _each(spec, "key", lambda item: compile_key(item, m), problems)
+    problems.check()
+    _keys(spec, m)
+    for kind in ("body", *IN_BODY, *LISTS):
+        m.names[kind] = [item.name for item in spec.items(kind)]
+    m.unsupported = spec.unsupported
+    finish(spec, m)
+    problems.check()
+    del m.plastic0, m.quat_adr
+
+
+def _keys(spec: Spec, m: CompiledModel) -> None:
+    keys = spec.lists["key"]
+    blank = max(0, spec.size.nkey - len(keys))
+    m.set(nkey=len(keys) + blank)
+    widths = {"qpos": m.nq, "qvel": m.nv, "act": m.na, "mpos": 3 * m.nmocap, "mquat": 4 * m.nmocap, "ctrl": m.nu, "plastic": m.nplastic}
+    m.set("key_", time=assemble.column(keys, "time"), **{n: assemble.rows(keys, n, w) for n, w in widths.items()})

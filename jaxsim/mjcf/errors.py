@@ -1,0 +1,76 @@
+"""Problems of a file: found one by one, reported all together."""
+
+import contextlib
+import difflib
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+
+class Place(NamedTuple):
+    """Where something was written."""
+
+    file: str
+    line: int
+    element: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: <{self.element}>"
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong, as a sentence."""
+
+    place: Place
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}"
+
+
+class MjcfError(ValueError):
+    """A model file that cannot be compiled; `problems` lists everything that is wrong with it."""
+
+    def __init__(self, problems: Iterable[Problem]):
+        self.problems = sorted(set(problems))
+        super().__init__("\n".join(str(p) for p in self.problems))
+
+
+class Fault(Exception):
+    """What is wrong with the element being compiled; `Problems.of` adds the place."""
+
+
+class Problems:
+    """The problems found so far.
+
+    An element already known to be wrong is not reported again by later stages: what they would say follows
+    from the first problem.
+    """
+
+    def __init__(self) -> None:
+        self.found: list[Problem] = []
+        self._places: set[Place] = set()
+
+    def add(self, place: Place, message: str) -> None:
+        """Record a problem."""
+        self.found.append(Problem(place, message))
+        self._places.add(place)
+
+    @contextlib.contextmanager
+    def of(self, place: Place) -> Iterator[None]:
+        """Record a Fault raised inside as a problem of this place, unless the place already has one."""
+        try:
+            yield
+        except Fault as fault:
+            if place not in self._places:
+                self.add(place, str(fault))
+
+    def check(self) -> None:
+        """Raise MjcfError if there is any problem."""
+        if self.found:
+            raise MjcfError(self.found)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """`; nearest: a, b` for a misspelt word, or nothing when no known word is close."""
+    close = difflib.get_close_matches(word, [k for k in known if k], 3, 0.5)
+    return f"; nearest: {', '.join(repr(c) for c in close)}" if close else ""

@@ -1,0 +1,35 @@
+"""Keyframes: states of the model, completed from the reference configuration."""
+
+from typing import Any
+
+import numpy as np
+
+from jaxsim.mjcf.errors import Fault
+from jaxsim.mjcf.frames import unit
+from jaxsim.mjcf.spec import Item
+
+
+def compile_key(key: Item, m: Any) -> None:
+    """Fill or check the vectors of a keyframe, given the arrays of the model so far."""
+    mocap = np.flatnonzero(m.body_mocapid >= 0)
+    reference = {
+        "qpos": m.qpos0,
+        "qvel": np.zeros(m.nv),
+        "act": np.zeros(m.na),
+        "mpos": m.body_pos[mocap].ravel(),
+        "mquat": m.body_quat[mocap].ravel(),
+        "ctrl": np.zeros(m.nu),
+        "plastic": m.plastic0,
+    }
+    for name, default in reference.items():
+        value = getattr(key, name)
+        if value is None or value.size == 0:
+            value = default.copy()
+        elif value.size > default.size or (value.size < default.size and not key.incomplete):
+            raise Fault(f"{name} has {value.size} values, expected {default.size}")
+        elif value.size < default.size:
+            value = np.concatenate([value, default[value.size :]])
+        setattr(key, name, value)
+    for adr in m.quat_adr:
+        key.qpos[adr : adr + 4] = unit(key.qpos[adr : adr + 4])
+    key.mquat = np.array([unit(q) for q in key.mquat.reshape(-1, 4)]).ravel()

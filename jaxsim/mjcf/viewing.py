@@ -1,0 +1,58 @@
+"""Cameras and lights."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from jaxsim.mjcf import frames
+from jaxsim.mjcf.errors import Fault
+from jaxsim.mjcf.frames import EPS, IDENTITY
+from jaxsim.mjcf.spec import Item, Spec
+
+
+def compile_camera(camera: Item, spec: Spec) -> None:
+    """Pose of a camera in its body, and its intrinsic parameters."""
+    camera.quat = frames.orientation(camera, camera.settings)
+    if camera.frame is not None:
+        camera.pos, camera.quat = frames.compose(camera.frame.pos, camera.frame.quat, camera.pos, camera.quat)
+    camera.quat = frames.unit(camera.quat)
+    if camera.fovy >= 180:
+        raise Fault(f"fovy={camera.fovy:g}; expected less than 180 degrees")
+    written = [camera.focal, camera.focalpixel, camera.principal, camera.principalpixel]
+    has_sensor = bool(np.all(camera.sensorsize > 0))
+    if any(np.any(v) for v in written) and not has_sensor:
+        raise Fault("focal and principal need sensorsize")
+    camera.intrinsic = np.array([spec.znear, spec.znear, 0, 0], np.float32)
+    if has_sensor:
+        if np.any(camera.resolution <= 0):
+            raise Fault("sensorsize needs a positive resolution")
+        _intrinsics(camera)
+
+
+def _intrinsics(camera: Item) -> None:
+    """Focal length and principal point in units of length, in single precision as MuJoCo does."""
+    sensor = camera.sensorsize.astype(np.float32)
+    density = camera.resolution.astype(np.float32) / sensor
+
+    def length(pixels: Any, lengths: Any) -> np.ndarray:
+        pixels = pixels.astype(np.float32)
+        return np.where(pixels != 0, pixels / density, lengths.astype(np.float32))
+
+    focal = length(camera.focalpixel, camera.focal)
+    principal = length(camera.principalpixel, camera.principal)
+    camera.intrinsic = np.concatenate([focal, principal]).astype(np.float32)
+    half = np.float32(sensor[1] / 2)
+    camera.fovy = float(np.arctan2(half, focal[1], dtype=np.float32)) * 360 / math.pi
+
+
+def compile_light(light: Item) -> None:
+    """Position and direction of a light in its body."""
+    if light.frame is not None:
+        light.pos, _ = frames.compose(light.frame.pos, light.frame.quat, light.pos, IDENTITY)
+        light.dir = frames.rotate(light.dir, light.frame.quat)
+    light.dir, length = frames.normalize(light.dir)
+    if length < EPS:
+        raise Fault("dir is too short to give a direction")
+    if not 0 <= light.softness <= 1:
+        raise Fault(f"softness={light.softness:g}; expected 0 to 1")
