@@ -73,7 +73,7 @@ def contact_rows(m: Model, d: Data, touching: Touching) -> ContactRows:
         D = _pyramidal_D(imp.imp, translation, friction, mu, condim)[:, None] * jnp.ones((1, dim), pos.dtype)
     aref = -damping * velocity
     aref = jnp.concatenate([(aref[:, 0] + normal)[:, None], aref[:, 1:]], axis=1)
-    live = jnp.arange(dim)[None] < condim[:, None]
+    live = np.arange(dim, dtype=np.int32)[None] < condim[:, None]
     return ContactRows(
         J, jnp.where(live, D, 0), aref, friction[:, : max(dim - 1, 0)], mu, condim, touching.dist, margin
     )

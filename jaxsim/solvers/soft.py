@@ -43,7 +43,7 @@ def _edge_D(c: ContactRows) -> Array:
     dim = c.J.shape[1]
     if dim == 1:
         return c.D
-    axis = np.tile(np.arange(1, dim), 2)[None]
+    axis = np.tile(np.arange(1, dim, dtype=np.int32), 2)[None]
     live = (axis < c.condim[:, None]) | ((np.arange(2 * (dim - 1))[None] == 0) & (c.condim[:, None] == 1))
     return jnp.where(live, c.D[:, :1], 0)
 
@@ -51,7 +51,7 @@ def _edge_D(c: ContactRows) -> Array:
 def _frictionless_masked(c: ContactRows) -> ContactRows:
     """Friction zero beyond the axes that a contact has."""
     dim = c.J.shape[1]
-    return c._replace(friction=jnp.where(np.arange(1, dim)[None] < c.condim[:, None], c.friction, 0))
+    return c._replace(friction=jnp.where(np.arange(1, dim, dtype=np.int32)[None] < c.condim[:, None], c.friction, 0))
 
 
 def _pyramid_state(c: ContactRows, w: Array) -> tuple[ContactRows, Array, Array]:
@@ -107,7 +107,7 @@ def _elliptic_zones(c: ContactRows, w: Array):
     mu = c.mu
     dim = w.shape[1]
     N = mu * w[:, 0]
-    U = jnp.where(np.arange(1, dim)[None] < c.condim[:, None], c.friction, 0) * w[:, 1:]
+    U = jnp.where(np.arange(1, dim, dtype=np.int32)[None] < c.condim[:, None], c.friction, 0) * w[:, 1:]
     square = jnp.sum(U * U, axis=1)
     sliding = square > 0
     T = jnp.where(sliding, jnp.sqrt(jnp.where(sliding, square, 1)), 0)
@@ -154,7 +154,7 @@ def _elliptic_hessian(c: ContactRows, w: Array) -> Array:
     one = jnp.ones((w.shape[0], 1, 1), w.dtype)
     top = jnp.concatenate([one, mixed[:, None]], axis=2)
     cone = jnp.concatenate([top, jnp.concatenate([mixed[:, :, None], tangent], axis=2)], axis=1)
-    live = np.arange(1, dim)[None] < c.condim[:, None]
+    live = np.arange(1, dim, dtype=np.int32)[None] < c.condim[:, None]
     scale = jnp.concatenate([c.mu[:, None], jnp.where(live, c.friction, 0)], axis=1)
     scale = jnp.where(middle, _middle_scale(c), 0)[:, None, None] * scale[:, :, None] * scale[:, None]
     return diagonal + cone * scale
