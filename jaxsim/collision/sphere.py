@@ -82,4 +82,6 @@ def _on_line(a: Shape, dist: Array, normal: Array, margin: Array) -> Contacts:
 
 def _fallback(a: Shape, b: Shape) -> Array:
     """The normal where centres coincide: across both z axes, or x if these are parallel."""
-    return lax.stop_gradient(math.normalize(math.cross(a.mat[:, 2], b.mat[:, 2])))
+    across = lax.stop_gradient(math.cross(a.mat[:, 2], b.mat[:, 2]))
+    length = safe_norm(across)
+    return jnp.where(length > MINVAL, across / length, jnp.array([1, 0, 0], across.dtype))

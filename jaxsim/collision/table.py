@@ -1,0 +1,26 @@
+"""Which collider serves which pair of geom types, and how many contacts it can give."""
+
+from collections.abc import Callable
+
+from jaxsim.collision.capsule import capsule_capsule
+from jaxsim.collision.plane import plane_box, plane_capsule, plane_cylinder, plane_ellipsoid, plane_sphere
+from jaxsim.collision.shape import Contacts
+from jaxsim.collision.sphere import sphere_box, sphere_capsule, sphere_cylinder, sphere_sphere
+from jaxsim.types import GeomType as G
+
+Collider = Callable[..., Contacts]
+
+# (type of geom 1, type of geom 2) -> collider of one pair, number of contact candidates; the first type
+# is never the greater one
+COLLIDERS: dict[tuple[int, int], tuple[Collider, int]] = {
+    (G.PLANE, G.SPHERE): (plane_sphere, 1),
+    (G.PLANE, G.CAPSULE): (plane_capsule, 2),
+    (G.PLANE, G.ELLIPSOID): (plane_ellipsoid, 1),
+    (G.PLANE, G.CYLINDER): (plane_cylinder, 4),
+    (G.PLANE, G.BOX): (plane_box, 4),
+    (G.SPHERE, G.SPHERE): (sphere_sphere, 1),
+    (G.SPHERE, G.CAPSULE): (sphere_capsule, 1),
+    (G.SPHERE, G.CYLINDER): (sphere_cylinder, 1),
+    (G.SPHERE, G.BOX): (sphere_box, 1),
+    (G.CAPSULE, G.CAPSULE): (capsule_capsule, 2),
+}
