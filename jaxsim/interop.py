@@ -1,0 +1,83 @@
+"""Exchange with the `mujoco` package, where it is installed: put_model, put_data, get_data."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxsim.collision.pairs import default_nconmax
+from jaxsim.data import INPUTS, INTEGRATION_STATE, Data, make_data
+from jaxsim.fields import DATA_DERIVED
+from jaxsim.model import KINDS, Model, from_fields
+from jaxsim.support import Where, require_supported
+
+# mujoco's object type of each kind of named element
+_OBJECTS = {
+    "body": "BODY", "joint": "JOINT", "geom": "GEOM", "site": "SITE", "camera": "CAMERA", "light": "LIGHT",
+    "mesh": "MESH", "hfield": "HFIELD", "pair": "PAIR", "equality": "EQUALITY", "tendon": "TENDON",
+    "actuator": "ACTUATOR", "sensor": "SENSOR", "numeric": "NUMERIC", "key": "KEY",
+}  # fmt: skip
+
+
+def put_model(mj_model: Any, max_contacts: int | None = None, compile_only: bool = False) -> Model:
+    """The Model of a compiled `mujoco.MjModel`; the same as `load` of the file it came from.
+
+    Args:
+        mj_model: the compiled model.
+        max_contacts: slots of the contact buffer; by default chosen from the geoms.
+        compile_only: return the Model even if some of its features cannot be simulated.
+
+    Raises:
+        MjcfError: the model uses features that cannot be simulated; all are listed.
+        ImportError: mujoco is not installed.
+    """
+    import mujoco
+
+    names = {
+        kind: [
+            mujoco.mj_id2name(mj_model, getattr(mujoco.mjtObj, f"mjOBJ_{_OBJECTS[kind]}"), i) or ""
+            for i in range(getattr(mj_model, size))
+        ]
+        for kind, (_, size) in KINDS.items()
+    }
+    return finish(from_fields(mj_model, names), max_contacts, compile_only)
+
+
+def finish(model: Model, max_contacts: int | None, compile_only: bool, where: Where | None = None) -> Model:
+    """Size the contact buffer and check that the model can be simulated."""
+    flags = int(model.opt.disableflags)
+    size = default_nconmax(model.topology, flags) if max_contacts is None else int(max_contacts)
+    model = Model(model._values, model.topology.replace(nconmax=size))
+    if not compile_only:
+        require_supported(model, where)
+    return model
+
+
+def put_data(model: Model, mj_data: Any) -> Data:
+    """The Data with the state, inputs and derived fields of a `mujoco.MjData`; contacts are recomputed by `forward`."""
+    data = make_data(model)
+    values = {}
+    for name in (*INTEGRATION_STATE, *INPUTS, *DATA_DERIVED):
+        like = getattr(data, name)
+        if name in ("qM", "warning", "solver_niter", "ncon", "nefc"):
+            continue
+        source = np.asarray(getattr(mj_data, name))
+        values[name] = jnp.asarray(source.reshape(like.shape), like.dtype)
+    return data.replace(**values)
+
+
+def get_data(model: Model, mj_model: Any, data: Data) -> Any:
+    """A `mujoco.MjData` in the state of `data`, with MuJoCo's own derived quantities (mj_forward)."""
+    import mujoco
+
+    mj_data = mujoco.MjData(mj_model)
+    host = jax.device_get(data)
+    for name in (*INTEGRATION_STATE, *INPUTS):
+        target = getattr(mj_data, name)
+        if isinstance(target, np.ndarray):
+            target[...] = np.asarray(getattr(host, name)).reshape(target.shape)
+        else:
+            setattr(mj_data, name, getattr(host, name).item())
+    mujoco.mj_forward(mj_model, mj_data)
+    return mj_data

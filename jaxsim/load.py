@@ -1,0 +1,42 @@
+"""Loading models from MJCF files or text."""
+
+import os
+from collections.abc import Mapping
+
+from jaxsim.interop import finish
+from jaxsim.mjcf import compile_mjcf
+from jaxsim.mjcf.compiled import CompiledModel
+from jaxsim.mjcf.errors import Place
+from jaxsim.model import Model, from_fields
+
+
+def load(
+    source: str | os.PathLike,
+    *,
+    max_contacts: int | None = None,
+    assets: Mapping[str, bytes] | None = None,
+    compile_only: bool = False,
+) -> Model:
+    """Compile an MJCF model.
+
+    Args:
+        source: path of an .xml file, or XML text.
+        max_contacts: slots of the contact buffer of one world; by default chosen from the geoms.
+        assets: contents of files by name, looked up before the disk.
+        compile_only: return the Model even if some of its features cannot be simulated yet.
+
+    Returns:
+        The Model, on the default device, reals in the default float type. Nothing is compiled by XLA.
+
+    Raises:
+        MjcfError: lists everything that is wrong with the file, or that cannot be simulated, with file and line.
+    """
+    compiled = compile_mjcf(source, dict(assets) if assets else None)
+    model = from_fields(compiled, compiled.names)
+    return finish(model, max_contacts, compile_only, lambda kind, index: _place(compiled, kind, index))
+
+
+def _place(compiled: CompiledModel, kind: str, index: int) -> Place:
+    """Where an element was written."""
+    places = getattr(compiled, "places", {}).get(kind, [])
+    return places[index] if index < len(places) else Place(getattr(compiled, "file", "model"), 0, kind)
