@@ -6,13 +6,13 @@ the shortcut's gain type; the nearest ancestor class that has one counts (MuJoCo
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from jaxsim.mjcf.defaults import DefaultClass, overlay
-from jaxsim.mjcf.errors import Fault
+from jaxsim.mjcf.errors import Fault, Problems
 from jaxsim.mjcf.reader import Element
 from jaxsim.mjcf.schema import ENUMS, attributes, defaults
 
@@ -67,8 +67,17 @@ def class_default(cls: DefaultClass) -> Values:
     """The actuator default of a class, with its parent's where it sets nothing."""
     values = class_default(cls.parent) if cls.parent else _builtin()
     for element in cls.actuators:
-        values = _apply(values, element, cls.parent)
+        values = _apply(values, element, cls)
     return values
+
+
+def check_defaults(classes: Iterable[DefaultClass], problems: Problems) -> None:
+    """Report actuator defaults whose parameters contradict each other."""
+    for cls in classes:
+        for i, element in enumerate(cls.actuators):
+            so_far = DefaultClass(cls.name, cls.parent, actuators=cls.actuators[:i])
+            with problems.of(element.place):
+                resolve(element, so_far)
 
 
 def resolve(element: Element, cls: DefaultClass) -> Values:
@@ -80,7 +89,7 @@ def resolve(element: Element, cls: DefaultClass) -> Values:
     return _apply(class_default(cls), element, cls)
 
 
-def _apply(values: Values, element: Element, cls: DefaultClass | None) -> Values:
+def _apply(values: Values, element: Element, cls: DefaultClass) -> Values:
     tag, given = element.tag, element.values
     mechanical = {k: v for k, v in given.items() if k in attributes("general") and k not in _parameters() and k != "input"}
     result = overlay(values, mechanical) | {"type": tag}
@@ -92,16 +101,14 @@ def _apply(values: Values, element: Element, cls: DefaultClass | None) -> Values
     return result
 
 
-def _inheritable(values: Values, tag: str, cls: DefaultClass | None) -> Values:
-    """Where a shortcut's parameters come from."""
-    while True:
-        compatible = values["type"] == tag or (values["type"] == "general" and values["gaintype"] == GAIN[_GAIN_OF[tag]])
-        if compatible:
-            return values
-        if cls is None:
-            return _builtin() | {"type": None}
-        cls = cls.parent
-        values = class_default(cls) if cls else _builtin() | {"type": None}
+def _inheritable(values: Values, tag: str, cls: DefaultClass) -> Values:
+    """Where a shortcut's parameters come from: these values, or the default of an ancestor of their class."""
+    candidates = [values, *(class_default(ancestor) for ancestor in cls.lineage()[1:])]
+    for candidate in candidates:
+        same_gain = candidate["type"] == "general" and candidate["gaintype"] == GAIN[_GAIN_OF[tag]]
+        if candidate["type"] == tag or same_gain:
+            return candidate
+    return _builtin() | {"type": None}
 
 
 def _general(values: Values, given: Values) -> Values:
@@ -176,9 +183,10 @@ def _position(v: Values, given: Values, base: Values) -> None:
     damping = _damping(given, base)
     _not_negative(given, "timeconst")
     filtered = base["dyntype"] == DYN["filterexact"]
-    tau = given.get("timeconst", float(base["dynprm"][0]) if filtered else 0.0)
-    _set(v, "filterexact" if tau else "none", "fixed", "affine")
-    v |= {"gainprm": _prm(kp), "biasprm": _prm(0, -kp, damping), "dynprm": _prm(tau or 1.0), "ctrlspec": INPUTS["pos"]}
+    tau = given.get("timeconst", float(base["dynprm"][0]) if filtered else 1.0)
+    filtered = tau > 0 if "timeconst" in given else filtered
+    _set(v, "filterexact" if filtered else "none", "fixed", "affine")
+    v |= {"gainprm": _prm(kp), "biasprm": _prm(0, -kp, damping), "dynprm": _prm(tau), "ctrlspec": INPUTS["pos"]}
     _inherit_range(v, given, base, "ctrlrange")
 
 
@@ -199,7 +207,7 @@ def _velocity(v: Values, given: Values, base: Values) -> None:
 
 def _damper(v: Values, given: Values, base: Values) -> None:
     inherits = base["gaintype"] == GAIN["affine"]
-    kv = given.get("kv", -float(base["gainprm"][2]) if inherits else 1.0)
+    kv = given.get("kv", -float(base["gainprm"][2]) if inherits else 0.0)
     if kv < 0:
         raise Fault("kv is negative")
     if np.any(v["ctrlrange"] < 0):
@@ -264,12 +272,11 @@ def _orientation(v: Values, given: Values, base: Values) -> None:
 
 def _pid(v: Values, given: Values, base: Values) -> None:
     inherits = base["gaintype"] == GAIN["pid"]
-    controller = inherits and base["dyntype"] == DYN["pid"]
     kp = given.get("kp", -float(base["biasprm"][1]) if inherits else 1.0)
     damping = _damping(given, base)
-    ki = given.get("ki", float(base["gainprm"][0]) if controller else 0.0)
-    imax = given.get("imax", float(base["dynprm"][0]) if controller else 0.0)
-    slewmax = given.get("slewmax", float(base["dynprm"][1]) if controller else 0.0)
+    ki = given.get("ki", float(base["gainprm"][0]) if inherits else 0.0)
+    imax = given.get("imax", float(base["dynprm"][0]) if inherits else 0.0)
+    slewmax = given.get("slewmax", float(base["dynprm"][1]) if inherits else 0.0)
     if slewmax < 0:
         raise Fault("slewmax is negative")
     _set(v, "pid" if ki or slewmax else "none", "pid", "affine")

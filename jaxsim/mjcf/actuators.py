@@ -27,6 +27,10 @@ MAX_SAMPLES = 2**24
 def compile_actuator(actuator: Item, index: Index) -> None:
     """Resolve an actuator: trntype, trnid, ctrlspec, ctrlnum, outnum, actnum, limits."""
     _transmission(actuator, index)
+    if actuator.trntype not in (JOINT, JOINTINPARENT, TENDON):
+        for name in ("damping", "armature"):
+            if np.any(getattr(actuator, name)):
+                raise Fault(f"{name} needs a joint or tendon transmission")
     actuator.ctrlnum, actuator.outnum = 1, 1
     if actuator.gaintype == GAIN["so3"] or actuator.biastype == BIAS["so3"]:
         _so3(actuator)
@@ -38,10 +42,6 @@ def compile_actuator(actuator: Item, index: Index) -> None:
         raise Fault("input: a fixed or affine actuator has one input, 'pos', 'vel' or 'pressure'")
     if actuator.dyntype == DYN["pid"] and actuator.gaintype != GAIN["pid"]:
         raise Fault("dyntype 'pid' needs gaintype 'pid'")
-    if actuator.trntype not in (JOINT, JOINTINPARENT, TENDON):
-        for name in ("damping", "armature"):
-            if np.any(getattr(actuator, name)):
-                raise Fault(f"{name} needs a joint or tendon transmission")
     _inherit_range(actuator)
     _limits(actuator)
     _activation(actuator)

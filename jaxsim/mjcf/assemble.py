@@ -168,21 +168,15 @@ def _trees(bodies: list[Item], m: CompiledModel) -> None:
 def _reference(joints: list[Item], m: CompiledModel) -> None:
     """qpos0, and qpos_spring, where springs are at rest."""
     qpos0, spring = np.zeros(m.nq), np.zeros(m.nq)
-    quats = []
     for joint, adr in zip(joints, m.jnt_qposadr):
         if joint.type == FREE:
             pose = np.concatenate([joint.body.pos, joint.body.quat])
             qpos0[adr : adr + 7] = spring[adr : adr + 7] = pose
-            quats.append(int(adr) + 3)
         elif joint.type == BALL:
             qpos0[adr] = spring[adr] = 1.0
-            quats.append(int(adr))
         else:
             qpos0[adr], spring[adr] = joint.ref, joint.springref
     m.set(qpos0=qpos0, qpos_spring=spring)
-    m.quat_adr = quats
-    plastic = [spring[a : a + j.nq] for j, a in zip(joints, m.jnt_qposadr) if j.springyield > 0]
-    m.plastic0 = np.concatenate(plastic) if plastic else np.zeros(0)
 
 
 def simple(spec: Spec, m: CompiledModel) -> None:

@@ -77,7 +77,7 @@ def _tendons(tendons: list[Item], m: CompiledModel) -> None:
         num=count,
         matid=array([_id(t.material_item) for t in tendons], dtype=int),
         group=column(tendons, "group", int),
-        plasticadr=np.where(plastic, m.nplastic + np.cumsum(plastic) - plastic, -1),
+        plasticadr=np.where(plastic, m.nplastic + 2 * (np.cumsum(plastic) - plastic), -1),
         limited=column(tendons, "is_limited", bool),
         actfrclimited=column(tendons, "is_actuatorfrclimited", bool),
         width=column(tendons, "width"),
@@ -99,7 +99,7 @@ def _tendons(tendons: list[Item], m: CompiledModel) -> None:
         user=user(tendons, m.nuser_tendon),
         rgba=rows(tendons, "rgba", 4, np.float32),
     )
-    m.set(nplastic=m.nplastic + int(plastic.sum()))
+    m.set(nplastic=m.nplastic + 2 * int(plastic.sum()))
     geom_wraps = (WRAP_SPHERE, WRAP_CYLINDER)
     m.set(
         "wrap_",

@@ -106,9 +106,8 @@ def _assemble(spec: Spec, m: CompiledModel, problems: Problems) -> None:
     assemble.attached(spec, m)
     assemble_assets(spec, m)
     assemble_objects.objects(spec, m)
-    m.plastic0 = np.concatenate([m.plastic0, np.zeros(m.nplastic - m.plastic0.size)])
-    keys = spec.lists["key"]
-    for key in keys:
+    finish(spec, m)
+    for key in spec.lists["key"]:
         key.incomplete = bool(spec.models)
     _each(spec, "key", lambda item: compile_key(item, m), problems)
     problems.check()
@@ -116,14 +115,10 @@ def _assemble(spec: Spec, m: CompiledModel, problems: Problems) -> None:
     for kind in ("body", *IN_BODY, *LISTS):
         m.names[kind] = [item.name for item in spec.items(kind)]
     m.unsupported = spec.unsupported
-    finish(spec, m)
-    problems.check()
-    del m.plastic0, m.quat_adr
 
 
 def _keys(spec: Spec, m: CompiledModel) -> None:
     keys = spec.lists["key"]
-    blank = max(0, spec.size.nkey - len(keys))
-    m.set(nkey=len(keys) + blank)
+    m.set(nkey=len(keys))
     widths = {"qpos": m.nq, "qvel": m.nv, "act": m.na, "mpos": 3 * m.nmocap, "mquat": 4 * m.nmocap, "ctrl": m.nu, "plastic": m.nplastic}
     m.set("key_", time=assemble.column(keys, "time"), **{n: assemble.rows(keys, n, w) for n, w in widths.items()})

@@ -25,7 +25,10 @@ def compile_equality(equality: Item, index: Index) -> None:
             by_sites = equality.site1 is not None
             kind, one, two = ("site", equality.site1, equality.site2) if by_sites else ("body", equality.body1, equality.body2)
             if tag == "weld":
-                equality.data[:10] = np.concatenate([equality.anchor, equality.relpose])
+                if "anchor" in equality.given or not by_sites:
+                    equality.data[:3] = equality.anchor
+                if "relpose" in equality.given:
+                    equality.data[3:10] = equality.relpose
                 equality.data[10] = equality.torquescale
             elif not by_sites:
                 equality.data[:3] = equality.anchor
@@ -33,7 +36,7 @@ def compile_equality(equality: Item, index: Index) -> None:
             equality.type = JOINT if tag == "joint" else TENDON
             kind, one, two = tag, getattr(equality, f"{tag}1"), getattr(equality, f"{tag}2")
             equality.data[:5] = equality.polycoef
-    equality.objtype = OBJECT_TYPES[kind]
+    equality.objtype = OBJECT_TYPES[kind] if tag in ("connect", "weld") else 0
     first = index.find(kind, one)
     second = index.find(kind, two) if two else None
     equality.objects = (first, second)

@@ -159,18 +159,15 @@ def principal(full: np.ndarray, definite: bool = True) -> tuple[np.ndarray, np.n
         values = np.diag(diagonal).copy()
         row, col, axis = _largest_off_diagonal(diagonal)
         off = diagonal[row, col]
-        if abs(off) < EIG_EPS or not math.isfinite(off):
+        if not abs(off) > EIG_EPS * EIG_EPS + 1e-16 * np.abs(values).max():
             break
+        # rotate by the smaller of the two angles that make this element zero
         tau = (diagonal[col, col] - diagonal[row, row]) / (2 * off)
-        t = 1 / (tau + math.sqrt(1 + tau * tau)) if tau >= 0 else -1 / (-tau + math.sqrt(1 + tau * tau))
-        cosine = 1 / math.sqrt(1 + t * t)
-        if cosine > 1 - EIG_EPS:
-            break
-        sine = math.sqrt(0.5 - 0.5 * cosine) * (-1 if (tau >= 0) != (axis == 1) else 1)
+        tangent = 1 / (abs(tau) + math.sqrt(1 + tau * tau))
+        half = math.atan(tangent) / 2 * (-1 if (tau >= 0) != (axis == 1) else 1)
         turn = np.zeros(4)
-        turn[axis + 1] = sine
-        turn[0] = math.sqrt(1 - sine * sine)
-        quat = unit(quat_mul(quat, unit(turn)))
+        turn[0], turn[axis + 1] = math.cos(half), math.sin(half)
+        quat = unit(quat_mul(quat, turn))
     quat, values = _sort(quat, values)
     if definite and not values[2] >= EPS:
         raise Fault("inertia must have positive eigenvalues")

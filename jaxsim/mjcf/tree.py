@@ -20,10 +20,13 @@ def read_spec(root: Element, files: Files, problems: Problems) -> Spec:
     read_options(root, spec, problems)
     for section in root.find("default"):
         spec.defaults.read(section, problems)
+    actuator_shortcuts.check_defaults(spec.defaults.classes.values(), problems)
     reader = _Reader(spec, problems)
     for tag in ("extension", "custom", "asset", "contact", "equality", "tendon", "actuator", "sensor", "keyframe"):
         for section in root.find(tag):
             getattr(reader, tag)(section)
+    for _ in range(spec.size.nkey - len(spec.lists["key"])):
+        spec.lists["key"].append(make("key", "key", Element("key", {}, root.place), defaults("key"), spec.settings))
     world = {**defaults("body"), "name": "world"}
     spec.world = new_body(world, root.place, spec.settings)
     for section in root.find("worldbody"):
