@@ -58,8 +58,10 @@ def test_the_arm_can_lift_its_box():
     mujoco.mj_resetDataKeyframe(m, d, m.key("ready").id)
     # shoulder, elbow and wrist pitch: above the box, around it, close, up
     for pitch, opening, steps in [
-        ((0.983, 1.481, 0.677), 0.08, 700), ((0.983, 1.481, 0.677), 0.02, 500), ((0.644, 1.406, 1.091), 0.02, 1500),
-    ]:  # fmt: skip
+        ((0.983, 1.481, 0.677), 0.08, 700),
+        ((0.983, 1.481, 0.677), 0.02, 500),
+        ((0.644, 1.406, 1.091), 0.02, 1500),
+    ]:
         d.ctrl[[1, 3, 5]], d.ctrl[7] = pitch, opening
         mujoco.mj_step(m, d, steps)
     assert d.body("box").xpos[2] > 0.5

@@ -1,0 +1,184 @@
+"""The HTML player: poses survive the packing, the page needs nothing outside, and a browser draws it."""
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from jaxsim.viewer import Trajectory, write_player
+from jaxsim.viewer.encode import Buffers, accumulate, add_poses, difference, read_poses, unpack
+from jaxsim.viewer.html import build_scene
+
+RNG = np.random.default_rng(0)
+
+
+def walk(steps=120, worlds=3, bodies=4):
+    """A smooth random motion; body 0 stays at the origin, as the world body does."""
+    time = np.arange(steps) * 0.01
+    phase = RNG.uniform(0, 6, (worlds, bodies, 3))
+    xpos = np.sin(2 * time[:, None, None, None] + phase) + time[:, None, None, None] * [20.0, 0, 0]
+    xquat = np.cos(3 * time[:, None, None, None] + RNG.uniform(0, 6, (worlds, bodies, 4)))
+    xpos[:, :, 0], xquat[:, :, 0] = 0, [1, 0, 0, 0]
+    xquat /= np.linalg.norm(xquat, axis=-1, keepdims=True)
+    return Trajectory(time, xpos, xquat, {"energy": RNG.standard_normal((steps, worlds))})
+
+
+def toy_model():
+    """One geom of every primitive shape, all on moving bodies but the floor."""
+    shapes = [0, 2, 3, 4, 5, 6]
+    n = len(shapes)
+    return SimpleNamespace(
+        geom_type=np.array(shapes),
+        geom_bodyid=np.array([0, 1, 2, 3, 1, 2]),
+        geom_size=np.array(
+            [[0, 0, 1], [0.3, 0, 0], [0.1, 0.3, 0], [0.1, 0.2, 0.3], [0.2, 0.1, 0], [0.2, 0.1, 0.3]]
+        ),
+        geom_pos=np.zeros((n, 3)),
+        geom_quat=np.tile([1.0, 0, 0, 0], (n, 1)),
+        geom_rgba=RNG.uniform(0.2, 1, (n, 4)),
+        geom_group=np.array([0, 0, 1, 2, 3, 0]),
+    )
+
+
+def test_differences_undo_exactly():
+    values = RNG.integers(-32768, 32768, (50, 2, 7)).astype(np.int16)
+    np.testing.assert_array_equal(accumulate(difference(values)), values.reshape(50, 14))
+
+
+def test_poses_round_trip_within_the_quantum():
+    clip = walk()
+    buffers = Buffers()
+    add_poses(buffers, clip.xpos, clip.xquat)
+    xpos, xquat = read_poses(unpack(buffers.index, buffers.packed()))
+    span = np.ptp(clip.xpos, axis=0).max()
+    assert np.abs(xpos - clip.xpos).max() <= 0.51 * span / 65535 + 2e-6
+    turn = np.abs(np.sum(xquat * clip.xquat, axis=-1))
+    assert 1 - turn.min() < 1e-4
+    # signs are continuous, so that the page may interpolate
+    assert np.sum(xquat[1:] * xquat[:-1], axis=-1).min() > 0
+
+
+def test_invalid_poses_become_drawable():
+    clip = walk()
+    clip.xpos[5, 0, 1], clip.xquat[7, 1, 2] = np.nan, 0
+    buffers = Buffers()
+    add_poses(buffers, clip.xpos, clip.xquat)
+    xpos, xquat = read_poses(unpack(buffers.index, buffers.packed()))
+    assert np.isfinite(xpos).all()
+    np.testing.assert_allclose(np.abs(xquat[7, 1, 2]), [1, 0, 0, 0])
+
+
+def test_only_what_moves_is_stored():
+    scene, packed = build_scene(toy_model(), walk(), ["world", "a", "b", "c"])
+    assert scene["moving"] == [1, 2, 3]
+    assert scene["buffers"]["position"]["shape"] == [2, 3 * 3 * 3, 120]
+    assert {g["shape"] for g in scene["geoms"]} == {
+        "plane",
+        "sphere",
+        "capsule",
+        "ellipsoid",
+        "cylinder",
+        "box",
+    }
+    # 7 numbers of 2 bytes each, before base64
+    assert len(packed) < 1.34 * (120 * 9 * 14 + 4 * 120 * 4 + 400)
+
+
+def test_subsampling_keeps_the_rate_and_the_end():
+    clip = walk(steps=118).subsample(50)
+    np.testing.assert_allclose(np.diff(clip.time)[:-1], 0.02)
+    assert clip.time[-1] == pytest.approx(1.17) and clip.channels["energy"].shape == (60, 3)
+    assert len(walk().subsample(1000).time) == 120
+
+
+def test_shapes_are_checked():
+    good = walk()
+    with pytest.raises(ValueError, match=r"xquat has shape \[120, 3, 4, 3\]; expected \[120, 3, 4, 4\]"):
+        Trajectory(good.time, good.xpos, good.xquat[..., :3])
+    with pytest.raises(ValueError, match="increasing"):
+        Trajectory(good.time[::-1], good.xpos, good.xquat)
+    with pytest.raises(ValueError, match="channel 'energy' has shape"):
+        Trajectory(good.time, good.xpos, good.xquat, {"energy": np.zeros(3)})
+
+
+class Tags(HTMLParser):
+    """Collects element names, addresses in attributes, and the text of elements with an id."""
+
+    def __init__(self):
+        super().__init__()
+        self.addresses, self.text, self.names, self._open = [], {}, [], None
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.names.append(tag)
+        self.addresses += [attrs[k] for k in ("src", "href", "action") if k in attrs]
+        self._open = attrs.get("id") or tag
+
+    def handle_data(self, data):
+        self.text[self._open] = self.text.get(self._open, "") + data
+
+
+@pytest.fixture(scope="module")
+def player(tmp_path_factory):
+    path = tmp_path_factory.mktemp("player") / "a clip.html"
+    hostile = 'walk </script><script>alert(1)</script> & "{{style}}"'
+    clip = walk()
+    names = ["world", "</script>", "b", "c"]
+    assert write_player(path, toy_model(), clip, title=hostile, subtitle="3 < 4", body_names=names) == path
+    return path, clip, hostile
+
+
+def test_page_is_self_contained_and_escaped(player):
+    path, _, hostile = player
+    page = path.read_text(encoding="utf-8")
+    assert not re.search(r"https?:|//cdn|import\s*\(|fetch\(|XMLHttpRequest|WebSocket", page)
+    tags = Tags()
+    tags.feed(page)
+    assert tags.addresses == ["data:,"]
+    assert tags.names.count("script") == 3 and "img" not in tags.names
+    assert tags.text["h1"].strip() == hostile
+    assert json.loads(tags.text["scene"])["bodies"][1] == "</script>"
+    assert "default-src 'none'" in page
+
+
+def test_every_control_has_a_name(player):
+    page = player[0].read_text(encoding="utf-8")
+    for button in re.findall(r"<button([^>]*)>(.*?)</button>", page):
+        assert "aria-label=" in button[0] or not button[1].startswith("<svg"), button
+    for field in re.findall(r"(<label[^>]*>[^<]*)?<(?:input|select)([^>]*)>", page):
+        assert field[0] or "aria-label=" in field[1], field
+
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--use-gl=angle", "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader", "--disable-background-networking", "--virtual-time-budget=20000",
+)  # fmt: skip
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium, chromium-browser or google-chrome on the path")
+def test_a_browser_draws_it(player, tmp_path):
+    path, clip, _ = player
+    done = subprocess.run(
+        [CHROMIUM, *FLAGS, f"--user-data-dir={tmp_path}", "--dump-dom", f"{path.as_uri()}#selfcheck"],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    tags = Tags()
+    tags.feed(done.stdout)
+    report = json.loads(tags.text["selfcheck"])
+    assert "error" not in report, report
+    assert report["glError"] == 0
+    assert (report["frames"], report["worlds"]) == (61, 3)
+    # one floor for all, and of the five solids in each world the four that are not in group 3
+    assert report["instances"] == 1 + 3 * 4
+    assert min(report["colours"]) > 20, "the middle of the picture is nearly blank"
+    root = json.loads(tags.text["scene"])["root"]
+    end = np.concatenate([clip.xpos[-1, -1, root], clip.xquat[-1, -1, root]])
+    shown = np.array(report["finalRootPose"])
+    shown[3:] *= np.sign(shown[3:] @ end[3:])
+    np.testing.assert_allclose(shown, end, atol=1e-3)
