@@ -1,0 +1,262 @@
+"""Box with box: separating axes, then a clipped face or the nearest points of two edges (mjc_BoxBox).
+
+Stage 1 finds, of 15 directions (3 face normals of each box, 9 products of edge directions), the one along
+which the boxes are furthest apart. Faces win near-ties: they give several contacts, edges one.
+
+Stage 2, face: the other box's most opposed face is clipped against the winning one. Seen along the normal
+these are a parallelogram and a rectangle. Their intersection has at most eight corners, and each is where
+one of the eight edges enters the other shape, so every edge has its own slot and nothing is ever sorted
+or compacted. Stage 2, edge: the nearest points of the two edges that face each other.
+
+Choices are made on constants for differentiation; the contacts that follow from them are differentiated.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxsim import math
+from jaxsim.collision.shape import NO_CONTACT, Contacts, Shape, first_true, pick, safe_norm
+
+Array = jax.Array
+
+# an edge direction must beat the best face by this fraction, and by five percent where it nearly
+# coincides with that face's normal
+EDGE_BIAS = 1e-6
+ALIAS_COS, ALIAS_BIAS = 0.99, 0.05
+
+# corners of the unit square, counterclockwise, and the edges that start there
+SQUARE = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
+EDGES = np.roll(SQUARE, -1, axis=0) - SQUARE
+
+
+class Rounding(NamedTuple):
+    """What counts as rounding error, by dtype (mjBOXBOX_*EPS)."""
+
+    separation: float  # of a separation, relative to the sum of all sizes
+    parallel: float  # squared sine of the angle between edges
+    corner: float  # component of a unit axis that decides between corners
+    duplicate: float  # squared distance of equal vertices, relative to the face
+    clip: float  # of clipped coordinates, relative to the face
+
+
+DOUBLE = Rounding(1e-13, 1e-16, 1e-9, 1e-14, 1e-13)
+SINGLE = Rounding(1e-6, 1e-7, 1e-5, 1e-10, 1e-6)
+
+
+class Relative(NamedTuple):
+    """Box b seen from box a: axes rot [3, 3] (columns) and centre pos [3]; and the reverse centre."""
+
+    rot: Array
+    pos: Array
+    reverse: Array
+    size1: Array
+    size2: Array
+
+
+def box_box(a: Shape, b: Shape, margin: Array) -> Contacts:
+    """Up to eight contacts of two faces, or one of two edges (mjc_BoxBox)."""
+    eps = DOUBLE if a.pos.dtype == jnp.float64 else SINGLE
+    offset = b.pos - a.pos
+    rot = jnp.sum(a.mat[:, :, None] * b.mat[:, None, :], axis=0)
+    rel = Relative(rot, math.matvec_t(a.mat, offset), -math.matvec_t(b.mat, offset), a.size, b.size)
+    slack = lax.stop_gradient(jnp.sum(a.size + b.size)) * eps.separation
+    face, edge, use_edge, overlap = _separating_axis(lax.stop_gradient(rel), margin + slack, slack, eps)
+
+    dist, pos, normal = _face_contacts(a, b, offset, rel, face, margin, eps)
+    edge_dist, edge_pos, edge_normal = _edge_contact(rel, edge, eps)
+    first = np.arange(8) == 0
+    edge_dist = jnp.where(first & (edge_dist <= margin + slack), edge_dist, NO_CONTACT)
+    dist = jnp.where(overlap, jnp.where(use_edge, edge_dist, dist), NO_CONTACT)
+    pos = a.pos[None] + jnp.where(use_edge, math.matvec(a.mat, edge_pos)[None], pos)
+    normal = jnp.where(use_edge, math.matvec(a.mat, edge_normal), normal)
+    normal = jnp.broadcast_to(normal[None], (8, 3))
+    return Contacts(dist, pos, normal, jnp.zeros_like(normal))
+
+
+# stage 1
+
+
+def _separating_axis(rel: Relative, limit: Array, slack: Array, eps: Rounding):
+    """The winning face [6] and edge pair [9] as one-hot masks, which of them wins, and whether any may touch.
+
+    Edge direction (i, j) is e_i x r_j with r_j the columns of rot. Its components along the next and
+    the one after next axes of a are -rot[i2, j] and rot[i1, j], along those of b rot[i, j2] and -rot[i, j1].
+    """
+    rot, size1, size2 = rel.rot, rel.size1, rel.size2
+    span = jnp.abs(rot)
+    face1 = jnp.abs(rel.pos) - size1 - jnp.sum(span * size2[None], axis=1)
+    face2 = jnp.abs(rel.reverse) - size2 - jnp.sum(span * size1[:, None], axis=0)
+    faces = jnp.concatenate([face1, face2])
+
+    rot1, rot2 = _roll(rot, 1), _roll(rot, 2)
+    length2 = rot1 * rot1 + rot2 * rot2
+    parallel = length2 < eps.parallel
+    away = jnp.abs(rot1 * _roll(rel.pos, 2)[:, None] - rot2 * _roll(rel.pos, 1)[:, None])
+    radius1 = _roll(size1, 1)[:, None] * jnp.abs(rot2) + _roll(size1, 2)[:, None] * jnp.abs(rot1)
+    column1, column2 = _roll(span.T, 1).T, _roll(span.T, 2).T
+    radius2 = _roll(size2, 1)[None] * column2 + _roll(size2, 2)[None] * column1
+    edges = (away - radius1 - radius2) / jnp.sqrt(jnp.where(parallel, 1, length2))
+    edges = jnp.where(parallel, -NO_CONTACT, edges).reshape(9)
+
+    best_face, best_edge = jnp.max(faces), jnp.max(edges)
+    face, _ = first_true(faces == best_face)
+    edge, _ = first_true(edges >= best_edge - EDGE_BIAS * jnp.abs(best_edge))
+    axis, _, other = _edge_axis(rel, edge)
+    along = jnp.abs(jnp.sum(jnp.where(face, jnp.concatenate([axis, other]), 0)))
+    bias = jnp.where(along > ALIAS_COS, ALIAS_BIAS * jnp.abs(best_face), EDGE_BIAS * jnp.abs(best_edge))
+    use_edge = best_edge > best_face + bias + slack
+    return face, edge, use_edge, jnp.maximum(best_face, best_edge) <= limit
+
+
+def _roll(x: Array, shift: int) -> Array:
+    """Rows in cyclic order, beginning with row `shift`."""
+    return jnp.concatenate([x[shift:], x[:shift]])
+
+
+def _edge_axis(rel: Relative, edge: Array) -> tuple[Array, Array, Array]:
+    """Unit direction of an edge pair seen from a, the edge of b there, and the direction seen from b."""
+    pair = edge.reshape(3, 3)
+    mine, yours = jnp.any(pair, axis=1), jnp.any(pair, axis=0)
+    along = jnp.sum(jnp.where(yours[None], rel.rot, 0), axis=1)
+    axis = math.cross(mine.astype(along.dtype), along)
+    axis = axis / safe_norm(axis)
+    return axis, along, math.matvec_t(rel.rot, axis)
+
+
+# stage 2: two edges
+
+
+def _edge_contact(rel: Relative, edge: Array, eps: Rounding) -> tuple[Array, Array, Array]:
+    """Distance, position and normal of two edges, in the frame of a.
+
+    An edge runs through the corner furthest along the axis. Where the axis is square to a face, two edges
+    are equally far; then all are tried and the nearest pair is kept.
+    """
+    pair = edge.reshape(3, 3)
+    mine, yours = jnp.any(pair, axis=1), jnp.any(pair, axis=0)
+    axis, along, other = _edge_axis(rel, edge)
+    flip = jnp.where(jnp.sum(axis * rel.pos) < 0, -1, 1).astype(axis.dtype)
+    axis, other = flip * axis, flip * other
+
+    corner1 = _corners(axis, rel.size1, mine, eps)
+    corner2 = _corners(-other, rel.size2, yours, eps)
+    corner2 = jnp.sum(corner2[:, None, :] * rel.rot[None], axis=-1) + rel.pos[None]
+    gap = (corner2[None] - corner1[:, None]).reshape(4, 3)
+    half1 = jnp.sum(jnp.where(mine, rel.size1, 0), keepdims=True)
+    half2 = jnp.sum(jnp.where(yours, rel.size2, 0), keepdims=True)
+    cos = jnp.sum(jnp.where(mine, along, 0))
+    sin2 = jnp.sum(jnp.where(mine, 0, along * along))
+    e1 = jnp.sum(jnp.where(mine[None], gap, 0), axis=1)
+    e2 = jnp.sum(gap * along[None], axis=1)
+    s = jnp.clip((e1 - cos * e2) / jnp.maximum(sin2, eps.parallel), -half1, half1)
+    t = jnp.clip(cos * s - e2, -half2, half2)
+    s = jnp.clip(e1 + cos * t, -half1, half1)
+
+    point1 = jnp.repeat(corner1, 2, axis=0) + jnp.where(mine[None], s[:, None], 0)
+    gap = gap + t[:, None] * along[None] - jnp.where(mine[None], s[:, None], 0)
+    square = lax.stop_gradient(jnp.sum(gap * gap, axis=1))
+    nearest, _ = first_true(square == jnp.min(square))
+    point1, gap = pick(nearest[None], point1)[0], pick(nearest[None], gap)[0]
+    return jnp.sum(gap * axis), point1 + 0.5 * gap, axis
+
+
+def _corners(axis: Array, size: Array, edge: Array, eps: Rounding) -> Array:
+    """Middles of the supporting edge and of its rival [2, 3], equal if it has none."""
+    corner = jnp.where(edge, 0, jnp.where(axis >= 0, size, -size))
+    either = jnp.abs(axis) < eps.corner
+    return jnp.stack([corner, jnp.where(either, -corner, corner)])
+
+
+# stage 2: two faces
+
+
+def _face_contacts(a, b, offset, rel, face, margin, eps) -> tuple[Array, Array, Array]:
+    """Distances [8], positions relative to a's centre [8, 3] and the normal [3]."""
+    mine = jnp.any(face[:3])
+    q, centre, limit, axes = _reference_frame(a, b, rel, face)
+    # facing the incident box, heights count from the reference face
+    sign = jnp.where(centre[2] < 0, -1, 1).astype(q.dtype)
+    q, size = _incident_frame(q, jnp.where(mine, rel.size2, rel.size1))
+    up = jnp.where(np.arange(3) == 2, sign, 1)
+    tilt = -jnp.where(sign * q[2, 2] > 0, 1, -1).astype(q.dtype)
+    middle = up * (centre + tilt * size[2] * q[:, 2])
+    sides = up[:, None] * (q[:, :2] * size[None, :2])
+
+    uv, inside = _clip(middle[:2] / limit[:2], sides[:2] / limit[:2, None], eps)
+    point = middle[None] + jnp.sum(uv[:, None, :] * sides[None], axis=-1)
+    dist = point[:, 2] - limit[2]
+    wanted = inside & (dist <= margin)
+    dist = jnp.where(wanted & ~_repeated(point[:, :2], wanted, limit, eps), dist, NO_CONTACT)
+
+    flat = np.arange(3)[None] == 2
+    half = (jnp.where(flat, 0.5 * (point + limit[None]), point) * up[None])[:, :, None]
+    pos = jnp.where(mine, 0, offset)[None] + jnp.sum(half * axes[None], axis=1)
+    return dist, pos, jnp.where(mine, sign, -sign) * axes[2]
+
+
+def _reference_frame(a: Shape, b: Shape, rel: Relative, face: Array) -> tuple[Array, Array, Array, Array]:
+    """The box whose face won, its axes in cyclic order with the face's normal last.
+
+    Returns the other box's axes [3, 3] (columns) and centre [3], this box's size [3], and its axes in
+    the world [3, 3] (rows).
+    """
+    one = jnp.concatenate([rel.rot, rel.pos[:, None], rel.size1[:, None], a.mat.T], axis=1)
+    two = jnp.concatenate([rel.rot.T, rel.reverse[:, None], rel.size2[:, None], b.mat.T], axis=1)
+    turned = jnp.stack([_roll(one, 1), _roll(one, 2), one, _roll(two, 1), _roll(two, 2), two])
+    chosen = pick(face[None], turned)[0]
+    return chosen[:, :3], chosen[:, 3], chosen[:, 4], chosen[:, 5:]
+
+
+def _incident_frame(q: Array, size: Array) -> tuple[Array, Array]:
+    """The other box's axes in cyclic order with the one most along the reference normal last."""
+    steep = jnp.abs(lax.stop_gradient(q[2]))
+    normal, _ = first_true(steep == jnp.max(steep))
+    rows = jnp.concatenate([q.T, size[:, None]], axis=1)
+    chosen = pick(normal[None], jnp.stack([_roll(rows, 1), _roll(rows, 2), rows]))[0]
+    return chosen[:, :3].T, chosen[:, 3]
+
+
+def _clip(middle: Array, sides: Array, eps: Rounding) -> tuple[Array, Array]:
+    """Corners of the intersection of the parallelogram middle + sides (u, v) with the square, |u|, |v| <= 1.
+
+    Returns (u, v) [8, 2] where each edge of the parallelogram and of the square, walked
+    counterclockwise, enters the other shape, and whether it does.
+    """
+    (m00, m01), (m10, m11) = sides
+    det = m00 * m11 - m01 * m10
+    inverse = jnp.stack([m11, -m01, -m10, m00]).reshape(2, 2) / det
+    map_ = jnp.stack([sides, inverse])
+    start = jnp.stack([middle, -math.matvec(inverse, middle)])
+    square, edges = jnp.asarray(SQUARE, det.dtype), jnp.asarray(EDGES, det.dtype)
+    p = start[:, None] + _apply(map_, square)
+    d = _apply(map_, edges)
+
+    # the square is a little larger for edges of the parallelogram, so that of two coinciding edges
+    # at least one survives
+    limit = jnp.array([[[1 + eps.clip]], [[1]]], det.dtype)
+    flat = jnp.abs(d) < eps.clip
+    d = jnp.where(flat, eps.clip**2, d)
+    t1, t2 = (-limit - p) / d, (limit - p) / d
+    enter = jnp.maximum(jnp.max(jnp.minimum(t1, t2), axis=-1), 0)
+    leave = jnp.minimum(jnp.min(jnp.maximum(t1, t2), axis=-1), 1)
+    # a parallelogram seen clockwise is entered where it is left
+    t = jnp.where((det < 0) & np.array([[True], [False]]), leave, enter)
+    uv = jnp.concatenate([square[None], p[1:]])
+    step = jnp.concatenate([edges[None], _apply(map_[1:], edges)])
+    return (uv + t[:, :, None] * step).reshape(8, 2), (enter <= leave).reshape(8)
+
+
+def _apply(map_: Array, points: Array) -> Array:
+    """Each of the maps [n, 2, 2] applied to constant points [4, 2]: [n, 4, 2]."""
+    return jnp.sum(map_[:, None] * points[None, :, None, :], axis=-1)
+
+
+def _repeated(point: Array, wanted: Array, limit: Array, eps: Rounding) -> Array:
+    """Whether a wanted point [8, 2] stands at the same place before this one."""
+    apart = lax.stop_gradient(point[:, None] - point[None])
+    near = jnp.sum(apart * apart, axis=-1) < eps.duplicate * jnp.sum(limit[:2] * limit[:2])
+    return jnp.any(near & wanted[None] & np.tri(8, k=-1, dtype=bool), axis=1)
