@@ -40,6 +40,8 @@ def _compile_body(body: Item, spec: Spec, assets: dict[str, dict[str, Any]], pro
     for geom in contents["geom"]:
         with problems.of(geom.place):
             mesh, hfield = assets["mesh"].get(geom.mesh), assets["hfield"].get(geom.hfield)
+            if (geom.mesh and mesh is None) or (geom.hfield and hfield is None):
+                continue  # the asset's problem is reported
             compile_geom(geom, mesh, hfield, _needs_mass(body, geom))
             if geom.type == inertia.PLANE and body.weld.parent is not None and not body.weld.mocap:
                 raise Fault("a plane can only be in a static body")
@@ -56,7 +58,7 @@ def _compile_body(body: Item, spec: Spec, assets: dict[str, dict[str, Any]], pro
     for kind, compiler in (("site", compile_site), ("camera", compile_camera), ("light", compile_light)):
         for item in contents[kind]:
             with problems.of(item.place):
-                compiler(item, spec) if kind == "camera" else compiler(item)
+                compiler(item, spec, assets) if kind != "light" else compiler(item)
                 if back is not None:
                     _move(item, back)
 
@@ -120,7 +122,7 @@ def _principal(full: np.ndarray, settings: Any) -> tuple[np.ndarray, np.ndarray]
     except Fault:
         if settings.boundinertia <= 0:
             raise
-        return inertia.principal(full, definite=False)
+        return inertia.jacobi(full)
 
 
 def _bound_inertia(body: Item) -> None:

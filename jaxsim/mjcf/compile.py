@@ -107,8 +107,6 @@ def _assemble(spec: Spec, m: CompiledModel, problems: Problems) -> None:
     assemble_assets(spec, m)
     assemble_objects.objects(spec, m)
     finish(spec, m)
-    for key in spec.lists["key"]:
-        key.incomplete = bool(spec.models)
     _each(spec, "key", lambda item: compile_key(item, m), problems)
     problems.check()
     _keys(spec, m)

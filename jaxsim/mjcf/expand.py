@@ -10,8 +10,8 @@ import numpy as np
 from jaxsim.mjcf import frames
 from jaxsim.mjcf.errors import Fault, nearest
 from jaxsim.mjcf.reader import Element
-from jaxsim.mjcf.spec import IN_BODY, LISTS, Item, Spec, new_body, references
 from jaxsim.mjcf.schema import defaults
+from jaxsim.mjcf.spec import IN_BODY, LISTS, Item, Spec, references
 
 # lists whose items refer to things in the tree, in the order in which they refer to one another
 _REFERRING = ("pair", "exclude", "tendon", "equality", "actuator", "sensor", "tuple")
@@ -26,23 +26,24 @@ class Renaming:
     def __init__(self, prefix: str, suffix: str):
         self.prefix, self.suffix = prefix, suffix
         self.names: dict[str, set[str]] = {kind: set() for kind in ("body", "frame", *IN_BODY, *LISTS)}
+        self.copies: dict[Item, Item] = {}
 
     def __call__(self, name: str) -> str:
         return f"{self.prefix}{name}{self.suffix}" if name else name
 
-    def include(self, body: Item, whole: bool = True) -> None:
-        """The names of a body and everything below it are part of the copy."""
-        if whole:
-            self.names["body"].add(body.name)
+    def include(self, body: Item, inside: set[Item | None] | None = None) -> None:
+        """What a body has in these frames (by default everything) and below belongs to the copy."""
         for kind in (*IN_BODY, "frame"):
-            self.names[kind] |= {item.name for item in body.contents[kind]}
+            self.names[kind] |= {item.name for item in body.contents[kind] if inside is None or item.frame in inside}
         for child in body.contents["body"]:
-            self.include(child)
+            if inside is None or child.frame in inside:
+                self.names["body"].add(child.name)
+                self.include(child)
 
     def copy(self, item: Item) -> Item:
         """An item under its new name, referring to the new names."""
-        new = Item(**vars(item))
-        new.name = self(item.name) if item.kind else item.name
+        new = self.copies[item] = Item(**vars(item))
+        new.name = self(item.name)
         for attribute, kind, name in references(item):
             if name in self.names.get(kind, ()):
                 setattr(new, attribute, self(name))
@@ -68,7 +69,7 @@ class Renaming:
 
 
 def _copy_body(source: Item, parent: Item, rename: Renaming) -> Item:
-    body = Item(**vars(source))
+    body = rename.copies[source] = Item(**vars(source))
     body.contents = {kind: [] for kind in source.contents}
     body.name, body.parent = rename(source.name), parent
     _copy_contents(source, body, {None: None}, rename)
@@ -77,7 +78,8 @@ def _copy_body(source: Item, parent: Item, rename: Renaming) -> Item:
 
 def _copy_contents(source: Item, target: Item, frame_of: dict[Item | None, Item | None], rename: Renaming) -> None:
     """Copy what is in the frames that `frame_of` maps (or in no frame, if it maps None) into another body."""
-    for frame in source.contents["frame"]:
+    contents = {kind: list(items) for kind, items in source.contents.items()}  # the target may be the source
+    for frame in contents["frame"]:
         if frame in frame_of or frame.frame not in frame_of:
             continue
         new = rename.copy(frame)
@@ -85,12 +87,12 @@ def _copy_contents(source: Item, target: Item, frame_of: dict[Item | None, Item 
         frame_of[frame] = new
         target.contents["frame"].append(new)
     for kind in IN_BODY:
-        for item in source.contents[kind]:
+        for item in contents[kind]:
             if item.frame in frame_of:
                 new = rename.copy(item)
                 new.frame, new.body = frame_of[item.frame], target
                 target.contents[kind].append(new)
-    for child in source.contents["body"]:
+    for child in contents["body"]:
         if child.frame in frame_of:
             new = _copy_body(child, target, rename)
             new.frame = frame_of[child.frame]
@@ -109,15 +111,17 @@ def replicate(spec: Spec, element: Element, body: Item, subtree: Item, holder: I
     for i in range(count):
         quat = _turn(i * values["euler"], settings)
         rename = Renaming("", f"{values['sep'] or ''}{i:0{len(str(count))}d}")
-        rename.include(subtree, whole=False)
+        rename.include(subtree)
         frame = Item(**vars(holder))
         frame.pos, frame.quat, frame.body = pos, quat, body
         body.contents["frame"].append(frame)
         _copy_contents(subtree, body, {holder: frame}, rename)
         _copy_references(spec, spec, rename)
+        if i == 0:
+            _follow(spec.lists["key"], rename)
         pos, _ = frames.compose(pos, quat, values["offset"], step)
     original = Renaming("", "")
-    original.include(subtree, whole=False)
+    original.include(subtree)
     for kind in _REFERRING:
         kept = [item for item in spec.lists[kind] if not any(original.touches(item))]
         original.names[kind] |= {item.name for item in spec.lists[kind] if item not in kept}
@@ -165,31 +169,55 @@ def attach(spec: Spec, element: Element, body: Item, frame: Item | None) -> None
     if source is not spec:
         _copy_assets(source, spec, rename)
     if kind == "body":
+        rename.names["body"].add(found.name)
         rename.include(found)
         copy = _copy_body(found, body, rename)
         copy.frame = frame
         body.contents["body"].append(copy)
     else:
-        _attach_frame(found if kind else None, source, body, frame, rename)
+        _copy_frame(found.body if kind else found, found if kind else None, body, frame, rename)
     _copy_references(source, spec, rename)
     if source is not spec:
         for kind in ("numeric", "text"):
             spec.lists[kind] += [rename.copy(item) for item in source.lists[kind]]
+        spec.lists["key"] += [_attached_key(key, source, rename) for key in source.lists["key"]]
 
 
-def _attach_frame(found: Item | None, source: Spec, body: Item, frame: Item | None, rename: Renaming) -> None:
-    """Attach the contents of one frame, or of the whole world body."""
-    origin = found.body if found else source.world
-    shadow = new_body({**defaults("body"), "name": ""}, origin.place, origin.settings)
+def _copy_frame(origin: Item, found: Item | None, body: Item, frame: Item | None, rename: Renaming) -> None:
+    """Copy one frame of a body, or all that the body contains, into a frame of another body."""
     if found is None:
-        _copy_contents(origin, shadow, {None: None}, Renaming("", ""))
-    else:
-        top = Item(**vars(found))
-        top.frame = None
-        _copy_contents(origin, shadow, {found: top}, Renaming("", ""))
-        shadow.contents["frame"].insert(0, top)
-    rename.include(shadow, whole=False)
-    _copy_contents(shadow, body, {None: frame}, rename)
+        rename.include(origin)
+        _copy_contents(origin, body, {None: frame}, rename)
+        return
+    inside: set[Item | None] = {found}
+    for inner in origin.contents["frame"]:  # outer frames come first
+        if inner.frame in inside:
+            inside.add(inner)
+    rename.include(origin, inside)
+    rename.names["frame"].add(found.name)
+    top = rename.copy(found)
+    top.frame, top.body = frame, body
+    body.contents["frame"].append(top)
+    _copy_contents(origin, body, {found: top}, rename)
+
+
+def _attached_key(key: Item, source: Spec, rename: Renaming) -> Item:
+    """A keyframe of an attached model: it sets the state of the copies and of nothing else."""
+    new = rename.copy(key)
+    owners = getattr(key, "owners", None)
+    if owners is None:
+        mocap = [body for body in source.bodies() if body.mocap]
+        owned = {"joint": source.items("joint"), "actuator": source.lists["actuator"], "mocap": mocap}
+        owners = {kind: [(item, item) for item in items] for kind, items in owned.items()}
+    new.owners = {kind: [(item, rename.copies.get(copy)) for item, copy in pairs] for kind, pairs in owners.items()}
+    return new
+
+
+def _follow(keys: list[Item], rename: Renaming) -> None:
+    """Keyframes of what was attached inside a replicate belong to the first replica."""
+    for key in keys:
+        if hasattr(key, "owners"):
+            key.owners = {k: [(item, rename.copies.get(c, c)) for item, c in pairs] for k, pairs in key.owners.items()}
 
 
 def _copy_assets(source: Spec, target: Spec, rename: Renaming) -> None:

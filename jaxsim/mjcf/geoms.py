@@ -52,11 +52,15 @@ def compile_geom(geom: Item, mesh: Any, hfield: Any, infer: bool) -> None:
         geom.pos, geom.quat = frames.compose(geom.frame.pos, geom.frame.quat, geom.pos, geom.quat)
 
 
-def compile_site(site: Item) -> None:
-    """Resolve a site in the frame of its body."""
+def compile_site(site: Item, _: Any, assets: dict[str, dict[str, Any]]) -> None:
+    """Resolve a site in the frame of its body; a mesh gives it its size but not its frame."""
     if site.type in (PLANE, HFIELD, SDF):
         raise Fault("a site cannot be a plane, a height field or a signed distance field")
+    if (site.type == MESH) != bool(site.mesh):
+        raise Fault("a site of type mesh, and no other, names a mesh")
     _frame(site)
+    if site.mesh and (mesh := assets["mesh"].get(site.mesh)) is not None:
+        site.size = np.maximum(np.abs(mesh.aamm[:3]), np.abs(mesh.aamm[3:]))
     if site.frame is not None:
         site.pos, site.quat = frames.compose(site.frame.pos, site.frame.quat, site.pos, site.quat)
     site.quat = frames.unit(site.quat)
@@ -72,7 +76,7 @@ def _frame(item: Item) -> None:
         raise Fault("fromto needs the type capsule, cylinder, ellipsoid or box")
     if np.any(item.pos):
         raise Fault("pos and fromto are both given; one of them is enough")
-    if getattr(item, "mesh", None) and item.kind == "geom":
+    if item.mesh:
         raise Fault("fromto cannot be used with a mesh")
     start, end = item.fromto[:3], item.fromto[3:]
     direction, length = frames.normalize(start - end)

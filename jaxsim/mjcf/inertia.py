@@ -143,35 +143,48 @@ def combine(parts: list[Body]) -> tuple[float, np.ndarray, np.ndarray]:
 def principal(full: np.ndarray, definite: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """Principal axes (quaternion) and inertia of a full inertia (xx yy zz xy xz yz), largest first.
 
-    Jacobi's method with MuJoCo's order of rotations, its thresholds and its way of sorting, because the axes are
-    only defined up to sign and order.
+    Args:
+        full: the inertia.
+        definite: of a body, so it must be positive definite; if not, of a mesh, and MuJoCo finds its axes only roughly.
 
     Raises:
         Fault: the inertia is not positive definite.
     """
+    quat, values = jacobi(full, rough=not definite)
+    if definite and not values[2] >= EPS:
+        raise Fault("inertia must have positive eigenvalues")
+    return quat, values
+
+
+def jacobi(full: np.ndarray, rough: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvectors (as a quaternion) and eigenvalues, largest first, by Jacobi's method.
+
+    The axes are only defined up to sign and order, and for equal eigenvalues not even that, so order of rotations,
+    thresholds and sorting are MuJoCo's: with `rough` it stops at elements of 1e-12 whatever the size of the others.
+    """
     xx, yy, zz, xy, xz, yz = (float(v) for v in full)
     matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    quat = IDENTITY
-    values = np.zeros(3)
+    quat, values = IDENTITY, np.zeros(3)
     for _ in range(500):
         axes = quat_to_mat(quat)
         diagonal = axes.T @ matrix @ axes
         values = np.diag(diagonal).copy()
         row, col, axis = _largest_off_diagonal(diagonal)
         off = diagonal[row, col]
-        if not abs(off) > EIG_EPS * EIG_EPS + 1e-16 * np.abs(values).max():
+        if not abs(off) > EIG_EPS * (1.0 if rough else np.abs(values).max()):
             break
         # rotate by the smaller of the two angles that make this element zero
         tau = (diagonal[col, col] - diagonal[row, row]) / (2 * off)
         tangent = 1 / (abs(tau) + math.sqrt(1 + tau * tau))
-        half = math.atan(tangent) / 2 * (-1 if (tau >= 0) != (axis == 1) else 1)
+        cosine = 1 / math.sqrt(1 + tangent * tangent)
+        if rough and cosine > 1 - EIG_EPS:
+            break
+        sine = math.sqrt(0.5 - 0.5 * cosine) if rough else math.sin(math.atan(tangent) / 2)
         turn = np.zeros(4)
-        turn[0], turn[axis + 1] = math.cos(half), math.sin(half)
-        quat = unit(quat_mul(quat, turn))
-    quat, values = _sort(quat, values)
-    if definite and not values[2] >= EPS:
-        raise Fault("inertia must have positive eigenvalues")
-    return quat, values
+        turn[axis + 1] = -sine if (tau >= 0) != (axis == 1) else sine
+        turn[0] = math.sqrt(1 - sine * sine)
+        quat = unit(quat_mul(quat, unit(turn)))
+    return _sort(quat, values)
 
 
 def _largest_off_diagonal(d: np.ndarray) -> tuple[int, int, int]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxsim.mjcf.bodies import BALL, FREE, NQ
+from jaxsim.mjcf.bodies import BALL, FREE, NQ, NV
 from jaxsim.mjcf.errors import Fault
 from jaxsim.mjcf.frames import unit
 from jaxsim.mjcf.spec import Item
@@ -26,15 +26,41 @@ def compile_key(key: Item, m: Any) -> None:
         value = getattr(key, name)
         if value is None or value.size == 0:
             value = default.copy()
-        elif value.size > default.size or (value.size < default.size and not key.incomplete):
+        elif hasattr(key, "owners"):
+            value = _placed(key, name, value, default.copy(), m)
+        elif value.size > default.size:
             raise Fault(f"{name} has {value.size} values, expected {default.size}")
-        elif value.size < default.size:
+        else:  # a shorter vector is completed
             value = np.concatenate([value, default[value.size :]])
         setattr(key, name, value)
     for joint in np.flatnonzero(m.jnt_type <= BALL):
         adr = m.jnt_qposadr[joint] + (3 if m.jnt_type[joint] == FREE else 0)
         key.qpos[adr : adr + 4] = unit(key.qpos[adr : adr + 4])
     key.mquat = np.array([unit(q) for q in key.mquat.reshape(-1, 4)]).ravel()
+
+
+def _placed(key: Item, name: str, value: np.ndarray, whole: np.ndarray, m: Any) -> np.ndarray:
+    """A vector of an attached model's keyframe, moved to where the attached parts are in this model."""
+    width, address = {
+        "qpos": (lambda j: NQ[j.type], lambda j: m.jnt_qposadr[j.id]),
+        "qvel": (lambda j: NV[j.type], lambda j: m.jnt_dofadr[j.id]),
+        "act": (lambda a: getattr(a, "actnum", int(a.dyntype != 0)), lambda a: m.actuator_actadr[a.id]),
+        "ctrl": (lambda a: getattr(a, "ctrlnum", 1), lambda a: m.actuator_ctrladr[a.id]),
+        "mpos": (lambda b: 3, lambda b: 3 * m.body_mocapid[b.id]),
+        "mquat": (lambda b: 4, lambda b: 4 * m.body_mocapid[b.id]),
+        "plastic": (lambda j: 0, lambda j: 0),
+    }[name]
+    kind = {"q": "joint", "p": "joint", "a": "actuator", "c": "actuator", "m": "mocap"}[name[0]]
+    start = 0
+    for original, copy in key.owners[kind]:
+        size = width(copy or original)
+        part = value[start : start + size]
+        if copy is not None and part.size == size:
+            whole[address(copy) : address(copy) + size] = part
+        start += size
+    if value.size > start:
+        raise Fault(f"{name} has {value.size} values, expected {start}")
+    return whole
 
 
 def _plastic(m: Any) -> np.ndarray:

@@ -23,6 +23,7 @@ def read_options(root: Element, spec: Spec, problems: Problems) -> None:
             with problems.of(section.place):
                 _READERS[tag](section, merged)
     spec.settings = _settings(merged["compiler"])
+    spec.settings.files = spec.files
     spec.length_range = SimpleNamespace(**merged["compiler/lengthrange"])
     del merged["option"]["actuatorgroupdisable"]
     spec.option = SimpleNamespace(**merged["option"])

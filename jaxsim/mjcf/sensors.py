@@ -64,6 +64,7 @@ SENSORS = {
 }
 # values per field of a contact (found force torque dist pos normal tangent linvel angvel) and of a ray
 CONTACT_SIZES = (1, 3, 3, 1, 3, 3, 3, 3, 3)
+FORCES, VELOCITIES = 0b0_0000_0110, 0b1_1000_0000
 RAY_SIZES = (1, 3, 3, 3, 3, 1)
 
 _SLIDE, _HINGE, _BALL = (ENUMS["joint"][t] for t in ("slide", "hinge", "ball"))
@@ -148,7 +149,9 @@ def _contact(sensor: Item, index: Index) -> None:
     _point(sensor, index, "xbody", sensor.subtree2, second=True)
     if sensor.num <= 0:
         raise Fault("num must be positive")
-    sensor.intprm = [_data(sensor, "condata", CONTACT_SIZES), sensor.reduce, sensor.num]
+    data = _data(sensor, "condata", CONTACT_SIZES)
+    sensor.intprm = [data, sensor.reduce, sensor.num]
+    sensor.needstage = ACC if data & FORCES else VEL if data & VELOCITIES else POS
 
 
 def _rangefinder(sensor: Item, index: Index) -> None:

@@ -11,7 +11,7 @@ from jaxsim.mjcf.frames import EPS, IDENTITY
 from jaxsim.mjcf.spec import Item, Spec
 
 
-def compile_camera(camera: Item, spec: Spec) -> None:
+def compile_camera(camera: Item, spec: Spec, _: Any = None) -> None:
     """Pose of a camera in its body, and its intrinsic parameters."""
     camera.quat = frames.orientation(camera, camera.settings)
     if camera.frame is not None:
