@@ -61,13 +61,15 @@ class _Anchors(NamedTuple):
     angular_dot: Array
 
 
-def _anchors(m: Model, d: Data, chosen: np.ndarray, first: int, second: int) -> _Anchors:
-    """World anchors; eq_data holds those of body 1 at column `first` and of body 2 at column `second`."""
+def anchor_points(
+    m: Model, d: Data, chosen: np.ndarray, first: int, second: int
+) -> tuple[list[np.ndarray], list[Array]]:
+    """Bodies and world anchors [n, 3] of both sides; eq_data holds those of body 1 at column `first` and of
+    body 2 at column `second`."""
     by_site = m.eq_objtype[chosen] == ObjType.SITE
-    obj1, obj2 = m.eq_obj1id[chosen], m.eq_obj2id[chosen]
     data = take(m.eq_data, chosen)
     bodies, points = [], []
-    for obj, column in ((obj1, first), (obj2, second)):
+    for obj, column in ((m.eq_obj1id[chosen], first), (m.eq_obj2id[chosen], second)):
         body = np.where(by_site, m.site_bodyid[np.where(by_site, obj, 0)] if m.nsite else 0, obj)
         mat = take(d.xmat, body).reshape(-1, 3, 3)
         point = take(d.xpos, body) + math.matvec(mat, data[:, column : column + 3])
@@ -76,6 +78,12 @@ def _anchors(m: Model, d: Data, chosen: np.ndarray, first: int, second: int) -> 
             point = jnp.where(by_site[:, None], site, point)
         bodies.append(body)
         points.append(point)
+    return bodies, points
+
+
+def _anchors(m: Model, d: Data, chosen: np.ndarray, first: int, second: int) -> _Anchors:
+    """World anchors and the difference of their Jacobians."""
+    bodies, points = anchor_points(m, d, chosen, first, second)
     jacobians = [_point_jacobian(m, d, b, p) for b, p in zip(bodies, points)]
     difference = (x - y for x, y in zip(*jacobians))
     return _Anchors(*bodies, *points, *difference)
@@ -120,21 +128,27 @@ def _connect(m: Model, d: Data, chosen: np.ndarray) -> EqualityRows:
     )  # fmt: skip
 
 
-def _weld(m: Model, d: Data, chosen: np.ndarray) -> EqualityRows:
-    """Two frames coincide: positions, and half the axis-angle of the relative rotation."""
-    a = _anchors(m, d, chosen, 3, 0)
-    n, nv = len(chosen), m.nv
+def weld_sides(
+    m: Model, d: Data, chosen: np.ndarray, body1: np.ndarray, body2: np.ndarray
+) -> tuple[Array, Array, Array]:
+    """Quaternions whose product is the rotation that a weld holds at identity, and its torquescale [n, 1]."""
     data = take(m.eq_data, chosen)
-    scale = data[:, 10:11]
-    q1, q2 = take(d.xquat, a.body1), take(d.xquat, a.body2)
+    q1, q2 = take(d.xquat, body1), take(d.xquat, body2)
     by_site = (m.eq_objtype[chosen] == ObjType.SITE)[:, None]
-    relative, offset = data[:, 6:10], jnp.zeros((n, 4), q1.dtype).at[:, 0].set(1)
+    relative, offset = data[:, 6:10], jnp.zeros((len(chosen), 4), q1.dtype).at[:, 0].set(1)
     if by_site.any():
         site1 = take(m.site_quat, np.where(by_site[:, 0], m.eq_obj1id[chosen], 0))
         site2 = take(m.site_quat, np.where(by_site[:, 0], m.eq_obj2id[chosen], 0))
         relative, offset = jnp.where(by_site, site1, relative), jnp.where(by_site, site2, offset)
     left = math.quat_conj(math.quat_mul(q2, offset))
-    right = math.quat_mul(q1, relative)
+    return left, math.quat_mul(q1, relative), data[:, 10:11]
+
+
+def _weld(m: Model, d: Data, chosen: np.ndarray) -> EqualityRows:
+    """Two frames coincide: positions, and half the axis-angle of the relative rotation."""
+    a = _anchors(m, d, chosen, 3, 0)
+    n, nv = len(chosen), m.nv
+    left, right, scale = weld_sides(m, d, chosen, a.body1, a.body2)
     twist = math.quat_mul(left, right)[:, 1:] * scale
     pos = jnp.concatenate([a.point1 - a.point2, twist], axis=1)
 

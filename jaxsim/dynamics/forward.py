@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxsim.collision.driver import collide, contact_buffer
+from jaxsim.collision.driver import Touching, collide, contact_buffer
 from jaxsim.constraint.rows import Rows, make_constraint
 from jaxsim.data import Data
 from jaxsim.dynamics.actuation import actuation
@@ -34,6 +34,7 @@ class Intermediate(NamedTuple):
     ten_J: Array  # [ntendon, nv]
     moment: Array  # [nout, nv]
     cdof_dot: Array  # [nv, 6]
+    touching: Touching | None  # contact slots, in the order of the contact rows
     rows: Rows
     force: Residual | None  # constraint forces, once solved
 
@@ -62,7 +63,7 @@ def position_velocity(m: Model, d: Data) -> tuple[Data, Intermediate]:
     touching = collide(m, d)
     d = contact_buffer(m, d, touching)
     rows = make_constraint(m, d, ten_J, touching)
-    return d, Intermediate(ten_J, moment, cdof_dot, rows, None)
+    return d, Intermediate(ten_J, moment, cdof_dot, touching, rows, None)
 
 
 def smooth_acceleration(m: Model, d: Data, mid: Intermediate) -> Data:

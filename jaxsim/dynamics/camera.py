@@ -1,0 +1,54 @@
+"""World frames of cameras (mj_camlight)."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxsim import math
+from jaxsim.data import Data
+from jaxsim.model import Model
+from jaxsim.rows import gather_groups, take
+
+Array = jax.Array
+
+FIXED, TRACK, TRACKCOM, TARGETBODY, TARGETBODYCOM = range(5)  # mjtCamLight
+
+
+def camera_frames(m: Model, d: Data, cameras: np.ndarray) -> tuple[Array, Array]:
+    """Positions [n, 3] and orientations [n, 9] of the given cameras.
+
+    Fixed cameras move with their body; tracking ones keep their orientation and follow the body or its
+    subtree's com; targeting ones look at a body or its subtree's com, upright.
+    """
+    mode = np.where(m.cam_targetbodyid[cameras] < 0, np.minimum(m.cam_mode[cameras], TRACKCOM), m.cam_mode[cameras])
+    untargeted = (m.cam_mode[cameras] > TRACKCOM) & (m.cam_targetbodyid[cameras] < 0)
+    mode = np.where(untargeted, FIXED, mode)
+    groups = []
+    for kind in np.unique(mode):
+        here = np.flatnonzero(mode == kind)
+        groups.append((here, *_frames(m, d, cameras[here], int(kind))))
+    pos = gather_groups([(i, p) for i, p, _ in groups], len(cameras))
+    return pos, gather_groups([(i, r) for i, _, r in groups], len(cameras))
+
+
+def _frames(m: Model, d: Data, cameras: np.ndarray, mode: int) -> tuple[Array, Array]:
+    body = m.cam_bodyid[cameras]
+    if mode == TRACK:
+        return take(d.xpos, body) + take(m.cam_pos0, cameras), take(m.cam_mat0, cameras)
+    if mode == TRACKCOM:
+        return take(d.subtree_com, body) + take(m.cam_poscom0, cameras), take(m.cam_mat0, cameras)
+    quat = take(d.xquat, body)
+    pos = take(d.xpos, body) + math.rotate(quat, take(m.cam_pos, cameras))
+    if mode == FIXED:
+        return pos, math.quat_to_mat(math.quat_mul(quat, take(m.cam_quat, cameras)))
+    target = take(d.xpos if mode == TARGETBODY else d.subtree_com, m.cam_targetbodyid[cameras])
+    return pos, _looking_at(pos - target)
+
+
+def _looking_at(backward: Array) -> Array:
+    """Orientation [n, 9] whose z axis points backward and whose x axis is horizontal."""
+    z = math.normalize(backward)
+    up = jnp.broadcast_to(jnp.asarray([[0.0, 0.0, 1.0]], z.dtype), z.shape)
+    x = math.normalize(math.cross(up, z))
+    y = math.normalize(math.cross(z, x))
+    return jnp.stack([x, y, z], axis=2).reshape(-1, 9)
