@@ -82,7 +82,7 @@ def joint_armature(m: Any) -> Array:
     total = m.dof_armature.copy()
     for j in np.flatnonzero(m.jnt_actuatorid != -1):
         dofs = slice(m.jnt_dofadr[j], m.jnt_dofadr[j] + JointType(m.jnt_type[j]).nv)
-        total[dofs] += derived_tree.reflected_armature(m, derived_tree.on_joint(m), j)
+        total[dofs] += derived_tree.reflected_armature(m, derived_tree.on_joint(m), int(j))
     return total
 
 
@@ -90,7 +90,7 @@ def tendon_armature(m: Any) -> Array:
     """Armature of tendons [ntendon], their own and that of the actuators on them."""
     total = m.tendon_armature.copy()
     for i in np.flatnonzero(m.tendon_actuatorid != -1):
-        total[i] += derived_tree.reflected_armature(m, derived_tree.on_tendon(m), i)
+        total[i] += derived_tree.reflected_armature(m, derived_tree.on_tendon(m), int(i))
     return total
 
 
@@ -124,7 +124,7 @@ def _body_invweight(m: Any, t: Tree, s: State, inverses: list[tuple[Array, Array
     for dofs, inverse in inverses:
         for body in np.flatnonzero(t.moves[:, dofs].any(axis=1) & (m.body_simple != 2)):
             moving = t.moves[body, dofs]
-            jac = body_jacobian(m, s, body, dofs[moving])
+            jac = body_jacobian(m, s, int(body), dofs[moving])
             diagonal = np.sum(jac @ inverse[np.ix_(moving, moving)] * jac, axis=1)
             m.body_invweight0[body] += [diagonal[:3].mean(), diagonal[3:].mean()]
     simple = np.flatnonzero(m.body_simple == 2)

@@ -34,7 +34,7 @@ def tendon(m: Any, t: Tree, s: State) -> tuple[Array, Array]:
 
     segments: list[Segment] = []
     for i in np.flatnonzero(m.wrap_type[m.tendon_adr] != WrapType.JOINT) if m.ntendon else ():
-        for piece in _path(m, s, i):
+        for piece in _path(m, s, int(i)):
             if isinstance(piece, Segment):
                 segments.append(piece)
             else:

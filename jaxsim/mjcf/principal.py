@@ -1,8 +1,8 @@
 """Principal axes of an inertia, exactly as MuJoCo chooses them (mjuu_eig3).
 
-The axes are defined only up to sign and order, and not at all where two moments are equal; poses of meshes and
-bodies depend on the choice. Hence Jacobi's method with MuJoCo's order of rotations and its tolerances, which
-are relative to the largest moment.
+The axes are defined only up to sign and order, and not at all where two moments are equal; poses of meshes
+and bodies depend on the choice. Hence Jacobi's method with MuJoCo's order of rotations and its tolerances,
+which are relative to the largest moment.
 """
 
 import math
@@ -12,12 +12,15 @@ import numpy as np
 from jaxsim.mjcf.frames import IDENTITY, quat_mul, quat_to_mat, unit
 
 Array = np.ndarray
-ZERO, EQUAL = 4e-15, 1e-12  # products of inertia below the first vanish, moments closer than the second are equal
+ZERO, EQUAL = (
+    4e-15,
+    1e-12,
+)  # products of inertia below the first vanish, moments closer than the second are equal
 MESH = 1e-7  # both of these for meshes, whose vertices have single precision
 
 
 def principal_axes(full: Array, zero: float = ZERO, equal: float = EQUAL) -> tuple[Array, Array]:
-    """Orientation (quaternion) of the principal axes and moments [3], largest first, of (xx yy zz xy xz yz)."""
+    """Quaternion of the principal axes and moments [3], largest first, of an inertia (xx yy zz xy xz yz)."""
     xx, yy, zz, xy, xz, yz = (float(v) for v in full)
     matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     scale = float(np.abs(matrix).max())
