@@ -138,6 +138,29 @@ def test_axis_aligned_poses(pair):
     assert_same_contacts(run(pair, xpos, xmat, oracle.size, 0.05), contacts)
 
 
+THIN = {
+    (G.BOX, G.BOX): [((0.5, 0.5, 0.01), (0.1, 0.2, 0.3)), ((1, 0.02, 0.02), (0.03, 0.6, 0.03))],
+    (G.CAPSULE, G.BOX): [((0.05, 0.1), (0.5, 0.5, 0.02)), ((0.02, 1), (0.03, 0.6, 0.03))],
+    (G.SPHERE, G.BOX): [((0.1,), (0.5, 0.5, 0.01))],
+}
+SHAPES = [(pair, *sizes) for pair, choices in THIN.items() for sizes in choices]
+
+
+@pytest.mark.parametrize("tilt", [0.0, 1e-9, 1e-5, 1e-2])
+@pytest.mark.parametrize("pair, size1, size2", SHAPES)
+def test_thin_shapes_nearly_aligned(pair, size1, size2, tilt):
+    rng = np.random.default_rng(7)
+    oracle = Oracle(*pair, 0.05, size1, size2)
+    pose1, pose2 = poses(rng)
+    if tilt == 0:
+        pose1[1][:] = [1, 0, 0, 0]  # exactly aligned; elsewhere rounding would decide between features
+    turn = np.column_stack([np.ones(POSES), rng.normal(size=(POSES, 3)) * tilt])
+    for i in range(POSES):
+        mujoco.mju_mulQuat(pose2[1][i], pose1[1][i], turn[i] / np.linalg.norm(turn[i]))
+    xpos, xmat, contacts = oracle(pose1, pose2)
+    assert_same_contacts(run(pair, xpos, xmat, oracle.size, 0.05), contacts)
+
+
 @pytest.mark.parametrize("angle", [0.0, 1e-8, 1e-6, 3e-5, 2e-4, 1e-2])
 def test_nearly_parallel_capsules(angle):
     rng = np.random.default_rng(3)
@@ -242,3 +265,20 @@ def test_translation_does_not_matter(pair):
     ours = [run(pair, x, xmat, oracle.size, 0.0, np.float32) for x in (near, far)]
     np.testing.assert_array_equal(ours[0][:, :, 0], ours[1][:, :, 0])
     np.testing.assert_array_equal(ours[0][:, :, 4:], ours[1][:, :, 4:])
+
+
+@pytest.mark.parametrize("height", [0.25, -0.25])
+@pytest.mark.parametrize("turn", np.linspace(0, 1.5, 4))
+def test_level_capsule_keeps_two_contacts_in_single_precision(height, turn):
+    """A capsule resting across a box touches both rims whatever the sign of its rounding error."""
+    c, s = np.cos(turn), np.sin(turn)
+    tilts = np.linspace(-3e-7, 3e-7, 60)
+    zero, one = np.zeros(60), np.ones(60)
+    across = np.stack([c * one, s * one, tilts], axis=1)
+    side = np.stack([-s * one, c * one, zero], axis=1)
+    capsule = np.stack([side, np.cross(across, side), across], axis=2)
+    xmat = np.stack([capsule, np.tile(np.eye(3), (60, 1, 1))], axis=1)
+    xpos = np.stack([np.stack([zero, zero, height * one], axis=1), np.zeros((60, 3))], axis=1)
+    size = np.tile([[0.1, 1, 0], [0.3, 0.3, 0.2]], (60, 1, 1))
+    dist = run((G.CAPSULE, G.BOX), xpos, xmat, size, 0.0, np.float32)[:, :, 0]
+    np.testing.assert_allclose(dist, -0.05, atol=1e-5)

@@ -103,8 +103,8 @@ def _separating_axis(rel: Relative, limit: Array, slack: Array, eps: Rounding):
     edges = jnp.where(parallel, -NO_CONTACT, edges).reshape(9)
 
     best_face, best_edge = jnp.max(faces), jnp.max(edges)
-    face, _ = first_true(faces == best_face)
-    edge, _ = first_true(edges >= best_edge - EDGE_BIAS * jnp.abs(best_edge))
+    face = first_true(faces == best_face)
+    edge = first_true(edges >= best_edge - EDGE_BIAS * jnp.abs(best_edge))
     axis, _, other = _edge_axis(rel, edge)
     along = jnp.abs(jnp.sum(jnp.where(face, jnp.concatenate([axis, other]), 0)))
     bias = jnp.where(along > ALIAS_COS, ALIAS_BIAS * jnp.abs(best_face), EDGE_BIAS * jnp.abs(best_edge))
@@ -159,7 +159,7 @@ def _edge_contact(rel: Relative, edge: Array, eps: Rounding) -> tuple[Array, Arr
     point1 = jnp.repeat(corner1, 2, axis=0) + jnp.where(mine[None], s[:, None], 0)
     gap = gap + t[:, None] * along[None] - jnp.where(mine[None], s[:, None], 0)
     square = lax.stop_gradient(jnp.sum(gap * gap, axis=1))
-    nearest, _ = first_true(square == jnp.min(square))
+    nearest = first_true(square == jnp.min(square))
     point1, gap = pick(nearest[None], point1)[0], pick(nearest[None], gap)[0]
     return jnp.sum(gap * axis), point1 + 0.5 * gap, axis
 
@@ -214,7 +214,7 @@ def _reference_frame(a: Shape, b: Shape, rel: Relative, face: Array) -> tuple[Ar
 def _incident_frame(q: Array, size: Array) -> tuple[Array, Array]:
     """The other box's axes in cyclic order with the one most along the reference normal last."""
     steep = jnp.abs(lax.stop_gradient(q[2]))
-    normal, _ = first_true(steep == jnp.max(steep))
+    normal = first_true(steep == jnp.max(steep))
     rows = jnp.concatenate([q.T, size[:, None]], axis=1)
     chosen = pick(normal[None], jnp.stack([_roll(rows, 1), _roll(rows, 2), rows]))[0]
     return chosen[:, :3].T, chosen[:, 3]

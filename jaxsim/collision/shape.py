@@ -62,12 +62,11 @@ def to_world(mat: Array, local: Array) -> Array:
     return jnp.sum(mat[None] * local[:, None, :], axis=-1)
 
 
-def first_true(mask: Array) -> tuple[Array, Array]:
-    """The first set element of mask [n] as a one-hot mask, and its index (n if none is set)."""
-    n = mask.shape[0]
-    order = lax.iota(jnp.int32, n)
-    index = jnp.min(jnp.where(mask, order, n))
-    return order == index, index
+def first_true(mask: Array) -> Array:
+    """The first set element along the last axis, as a one-hot mask; empty if none is set."""
+    n = mask.shape[-1]
+    order = lax.broadcasted_iota(jnp.int32, mask.shape, mask.ndim - 1)
+    return order == jnp.min(jnp.where(mask, order, n), axis=-1, keepdims=True)
 
 
 def pick(hot: Array, x: Array) -> Array:

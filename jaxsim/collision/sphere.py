@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxsim import math
-from jaxsim.collision.shape import Contacts, Shape, detected, first_true, safe_norm
+from jaxsim.collision.shape import Contacts, Shape, detected, first_true, safe_norm, to_world
 from jaxsim.types import MINVAL
 
 Array = jax.Array
@@ -50,17 +50,23 @@ def sphere_cylinder(a: Shape, b: Shape, margin: Array) -> Contacts:
 
 def sphere_box(a: Shape, b: Shape, margin: Array) -> Contacts:
     """The sphere against the nearest point of the box, or face from within (mjc_SphereBox)."""
-    centre = math.matvec_t(b.mat, a.pos - b.pos)
-    gap = jnp.clip(centre, -b.size, b.size) - centre
+    return spheres_box(a, b, math.matvec_t(b.mat, a.pos - b.pos)[None], margin)
+
+
+def spheres_box(a: Shape, b: Shape, centre: Array, margin: Array) -> Contacts:
+    """Spheres [k, 3] of the radius of a, centres in the frame of the box b (mjraw_SphereBox)."""
+    radius, size = a.size[0], b.size[None]
+    gap = jnp.clip(centre, -size, size) - centre
     length = safe_norm(gap)
     inside = length <= MINVAL
-    depth = b.size - jnp.abs(centre)
-    shallow = jnp.min(depth, keepdims=True)
-    nearest, _ = first_true(depth == shallow)
-    inward = jnp.where(nearest, jnp.where(centre > 0, -1, 1), 0).astype(gap.dtype)
-    dist = jnp.where(inside, -shallow, length)
-    normal = math.matvec(b.mat, jnp.where(inside, inward, gap / length))
-    return _on_line(a, dist, normal, margin)
+    depth = size - jnp.abs(centre)
+    shallow = jnp.min(depth, axis=-1, keepdims=True)
+    inward = jnp.where(centre > 0, -1, 1).astype(gap.dtype)
+    inward = jnp.where(first_true(depth == shallow), inward, 0)
+    dist = jnp.where(inside, -shallow, length) - radius
+    normal = jnp.where(inside, inward, gap / length)
+    pos = b.pos[None] + to_world(b.mat, centre + normal * (radius + 0.5 * dist))
+    return Contacts(detected(dist[:, 0], margin), pos, to_world(b.mat, normal), jnp.zeros_like(pos))
 
 
 def sphere_pairs(a: Shape, b: Shape, centre1: Array, centre2: Array, margin: Array) -> Contacts:

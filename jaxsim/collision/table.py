@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from jaxsim.collision.box import box_box
 from jaxsim.collision.capsule import capsule_capsule
+from jaxsim.collision.capsule_box import capsule_box
 from jaxsim.collision.plane import plane_box, plane_capsule, plane_cylinder, plane_ellipsoid, plane_sphere
 from jaxsim.collision.shape import Contacts
 from jaxsim.collision.sphere import sphere_box, sphere_capsule, sphere_cylinder, sphere_sphere
@@ -24,5 +25,6 @@ COLLIDERS: dict[tuple[int, int], tuple[Collider, int]] = {
     (G.SPHERE, G.CYLINDER): (sphere_cylinder, 1),
     (G.SPHERE, G.BOX): (sphere_box, 1),
     (G.CAPSULE, G.CAPSULE): (capsule_capsule, 2),
+    (G.CAPSULE, G.BOX): (capsule_box, 2),
     (G.BOX, G.BOX): (box_box, 8),
 }
