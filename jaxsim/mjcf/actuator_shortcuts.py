@@ -1,8 +1,9 @@
 """Actuator elements and their default classes, lowered to the parameters of MuJoCo's one general actuator.
 
-A shortcut (`position`, `muscle` ...) inherits mechanical attributes (gear, ranges ...) from any actuator default of its
-class, but its parameters (kp, kv, area ...) only from a default written with the same shortcut, or with `general` and
-the shortcut's gain type; the nearest ancestor class that has one counts (MuJoCo 4.0, modelling chapter, Shortcuts).
+A shortcut (`position`, `muscle` ...) inherits mechanical attributes (gear, ranges ...) from any actuator
+default of its class, but its parameters (kp, kv, area ...) only from a default written with the same shortcut,
+or with `general` and the shortcut's gain type; the nearest ancestor class that has one counts (MuJoCo 4.0,
+modelling chapter, Shortcuts).
 """
 
 import math
@@ -91,7 +92,11 @@ def resolve(element: Element, cls: DefaultClass) -> Values:
 
 def _apply(values: Values, element: Element, cls: DefaultClass) -> Values:
     tag, given = element.tag, element.values
-    mechanical = {k: v for k, v in given.items() if k in attributes("general") and k not in _parameters() and k != "input"}
+    mechanical = {
+        k: v
+        for k, v in given.items()
+        if k in attributes("general") and k not in _parameters() and k != "input"
+    }
     result = overlay(values, mechanical) | {"type": tag}
     if tag == "general":
         return _general(result, given)
@@ -138,7 +143,13 @@ def _input(text: str) -> int:
 
 
 def _set(values: Values, dyn: str, gain: str, bias: str) -> None:
-    values |= {"dyntype": DYN[dyn], "gaintype": GAIN[gain], "biastype": BIAS[bias], "actdim": -1, "actearly": False}
+    values |= {
+        "dyntype": DYN[dyn],
+        "gaintype": GAIN[gain],
+        "biastype": BIAS[bias],
+        "actdim": -1,
+        "actearly": False,
+    }
 
 
 def _prm(*first: float) -> np.ndarray:
@@ -186,7 +197,12 @@ def _position(v: Values, given: Values, base: Values) -> None:
     tau = given.get("timeconst", float(base["dynprm"][0]) if filtered else 1.0)
     filtered = tau > 0 if "timeconst" in given else filtered
     _set(v, "filterexact" if filtered else "none", "fixed", "affine")
-    v |= {"gainprm": _prm(kp), "biasprm": _prm(0, -kp, damping), "dynprm": _prm(tau), "ctrlspec": INPUTS["pos"]}
+    v |= {
+        "gainprm": _prm(kp),
+        "biasprm": _prm(0, -kp, damping),
+        "dynprm": _prm(tau),
+        "ctrlspec": INPUTS["pos"],
+    }
     _inherit_range(v, given, base, "ctrlrange")
 
 
@@ -213,7 +229,13 @@ def _damper(v: Values, given: Values, base: Values) -> None:
     if np.any(v["ctrlrange"] < 0):
         raise Fault("ctrlrange of a damper must not be negative")
     _set(v, "none", "affine", "none")
-    v |= {"gainprm": _prm(0, 0, -kv), "biasprm": _prm(), "dynprm": _prm(1), "ctrlspec": 0, "ctrllimited": TRUE}
+    v |= {
+        "gainprm": _prm(0, 0, -kv),
+        "biasprm": _prm(),
+        "dynprm": _prm(1),
+        "ctrlspec": 0,
+        "ctrllimited": TRUE,
+    }
     v["inheritrange"] = 0.0
 
 
@@ -267,7 +289,13 @@ def _orientation(v: Values, given: Values, base: Values) -> None:
     if spec not in (0, *ENUMS["chart"].values()):
         raise Fault(f"input={given.get('input')!r}: expected 'expmap' or 'quat'")
     _set(v, "none", "so3", "so3")
-    v |= {"gainprm": _prm(kp), "biasprm": _prm(0, -kp, damping), "dynprm": _prm(1), "ctrlspec": spec, "inheritrange": 0.0}
+    v |= {
+        "gainprm": _prm(kp),
+        "biasprm": _prm(0, -kp, damping),
+        "dynprm": _prm(1),
+        "ctrlspec": spec,
+        "inheritrange": 0.0,
+    }
 
 
 def _pid(v: Values, given: Values, base: Values) -> None:

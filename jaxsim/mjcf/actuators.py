@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxsim.mjcf.errors import Fault
 from jaxsim.mjcf.actuator_shortcuts import BIAS, DYN, GAIN, INPUT_NONE, INPUTS
+from jaxsim.mjcf.errors import Fault
 from jaxsim.mjcf.index import Index
 from jaxsim.mjcf.limits import AUTO, FALSE, TRUE, check_limited, is_limited
 from jaxsim.mjcf.schema import ENUMS
@@ -61,9 +61,13 @@ def check_history(item: Item) -> None:
 
 
 def _transmission(actuator: Item, index: Index) -> None:
-    given = [(t, kind, getattr(actuator, name)) for name, t, kind in _TRANSMISSIONS if getattr(actuator, name, None)]
+    given = [
+        (t, kind, getattr(actuator, name))
+        for name, t, kind in _TRANSMISSIONS
+        if getattr(actuator, name, None)
+    ]
     if not given:
-        raise Fault("a target is missing; expected joint, jointinparent, tendon, site, body, or cranksite with slidersite")
+        raise Fault("a target is missing; expected joint, jointinparent, tendon, site, body or cranksite")
     trntype, kind, name = given[-1]
     crank = trntype == SLIDERCRANK
     if not crank and actuator.slidersite:
@@ -158,9 +162,18 @@ def _dcmotor(actuator: Item) -> None:
 def _inherit_range(actuator: Item) -> None:
     """Take the control (or activation) range of a position servo from its joint or tendon."""
     servo = actuator.gaintype == GAIN["fixed"] and actuator.gainprm[0] == -actuator.biasprm[1]
-    if not (servo or actuator.gaintype == GAIN["pid"]) or actuator.biastype != BIAS["affine"] or actuator.inheritrange <= 0:
+    if (
+        not (servo or actuator.gaintype == GAIN["pid"])
+        or actuator.biastype != BIAS["affine"]
+        or actuator.inheritrange <= 0
+    ):
         return
-    ranges = {DYN["none"]: "ctrlrange", DYN["filterexact"]: "ctrlrange", DYN["pid"]: "ctrlrange", DYN["integrator"]: "actrange"}
+    ranges = {
+        DYN["none"]: "ctrlrange",
+        DYN["filterexact"]: "ctrlrange",
+        DYN["pid"]: "ctrlrange",
+        DYN["integrator"]: "actrange",
+    }
     if actuator.dyntype not in ranges:
         raise Fault("inheritrange is for position, pid and intvelocity actuators")
     scalar = (ENUMS["joint"]["slide"], ENUMS["joint"]["hinge"])

@@ -313,7 +313,8 @@ def _lights(spec: Spec, m: CompiledModel) -> None:
         ambient=rows(lights, "ambient", 3, np.float32),
         diffuse=rows(lights, "diffuse", 3, np.float32),
         specular=rows(lights, "specular", 3, np.float32),
-        **{n: column(lights, n, np.float32) for n in "bulbradius intensity range cutoff softness exponent".split()},
+        **{
+            n: column(lights, n, np.float32)
+            for n in ["bulbradius", "intensity", "range", "cutoff", "softness", "exponent"]
+        },
     )
-
-

@@ -140,7 +140,8 @@ def _tendon_jacobian(m: CompiledModel) -> None:
         columns.append(sorted(dofs))
     count = array([len(c) for c in columns], dtype=int)
     m.set(nJten=int(count.sum()))
-    m.set("ten_J_", rownnz=count, rowadr=np.cumsum(count) - count, colind=array(sum(columns, []), dtype=int))
+    dofs_of_all = [dof for dofs in columns for dof in dofs]
+    m.set("ten_J_", rownnz=count, rowadr=np.cumsum(count) - count, colind=array(dofs_of_all, dtype=int))
 
 
 def body_dofs(m: CompiledModel, body: int) -> set[int]:
@@ -201,7 +202,10 @@ def _actuators(actuators: list[Item], m: CompiledModel) -> None:
 
 
 def _sensors(sensors: list[Item], m: CompiledModel) -> None:
-    dim, samples = column(sensors, "dimension", int), array([getattr(s, "nsample", 0) for s in sensors], dtype=int)
+    dim, samples = (
+        column(sensors, "dimension", int),
+        array([getattr(s, "nsample", 0) for s in sensors], dtype=int),
+    )
     history = np.where(samples > 0, 2 + samples + samples * dim, 0)
     m.set(nsensor=len(sensors), nsensordata=int(dim.sum()))
     m.set(
@@ -237,11 +241,16 @@ def _custom(spec: Spec, m: CompiledModel) -> None:
     m.set(numeric_adr=np.cumsum(size) - size, numeric_size=size, numeric_data=data, nnumericdata=data.size)
     texts = [t.data.encode() + b"\0" for t in spec.lists["text"]]
     size = array([len(t) for t in texts], dtype=int)
-    m.set(text_adr=np.cumsum(size) - size, text_size=size, text_data=b"".join(texts), ntextdata=int(size.sum()))
+    m.set(
+        text_adr=np.cumsum(size) - size, text_size=size, text_data=b"".join(texts), ntextdata=int(size.sum())
+    )
     size = array([len(t.parts) for t in tuples], dtype=int)
     parts = [part for t in tuples for part in t.resolved]
     m.set(tuple_adr=np.cumsum(size) - size, tuple_size=size, ntupledata=len(parts))
-    m.set(tuple_objtype=array([p[0] for p in parts], dtype=int), tuple_objid=array([p[1].id for p in parts], dtype=int))
+    m.set(
+        tuple_objtype=array([p[0] for p in parts], dtype=int),
+        tuple_objid=array([p[1].id for p in parts], dtype=int),
+    )
     m.set(tuple_objprm=array([p[2] for p in parts]))
 
 
@@ -280,8 +289,8 @@ def sleep_policy(m: CompiledModel) -> None:
 
 
 def simple_dofs(m: CompiledModel) -> None:
-    """Bodies on a tendon with armature are not simple; runs of simple dofs; size of the sparse inertia matrix."""
-    for tendon in np.flatnonzero(m.tendon_armature):
+    """Bodies on a tendon with armature are not simple; runs of simple dofs; size of the sparse inertia."""
+    for tendon in map(int, np.flatnonzero(m.tendon_armature)):
         for wrap in _path(m, tendon):
             if m.wrap_type[wrap] in (WRAP_SITE, WRAP_SPHERE, WRAP_CYLINDER):
                 m.body_simple[_wrap_body(m, wrap)] = 0
@@ -291,5 +300,3 @@ def simple_dofs(m: CompiledModel) -> None:
         count[dof] = after + 1 if m.body_simple[m.dof_bodyid[dof]] else 0
     depth = np.diff(np.append(m.dof_Madr, m.nM))
     m.set(dof_simplenum=count, nC=int(m.nv + np.sum((depth - 1)[count == 0])))
-
-

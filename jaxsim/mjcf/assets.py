@@ -7,6 +7,7 @@ import numpy as np
 
 from jaxsim.mjcf.compiled import CompiledModel
 from jaxsim.mjcf.errors import Fault, Problems
+from jaxsim.mjcf.hfield import HField, compile_hfield
 from jaxsim.mjcf.index import Index
 from jaxsim.mjcf.inertia import HFIELD, MESH, SDF
 from jaxsim.mjcf.mesh import MeshData, compile_mesh
@@ -39,16 +40,18 @@ def _colliding_meshes(spec: Spec) -> set[str]:
     return {
         geom.mesh
         for geom in spec.items("geom")
-        if geom.mesh and geom.type in (MESH, SDF) and (geom.contype or geom.conaffinity or geom.name in paired)
+        if geom.mesh
+        and geom.type in (MESH, SDF)
+        and (geom.contype or geom.conaffinity or geom.name in paired)
     }
 
 
-def read_file(item: Item, directory: str) -> bytes:
-    """Content of the file that an asset names, relative to an asset directory."""
+def read_file(item: Item, *directories: str) -> bytes:
+    """Content of the file that an asset names, relative to the first of some asset directories that has it."""
     name = item.file
     if item.settings.strippath:
         name = os.path.basename(name.replace("\\", "/"))
-    return item.settings.files.read(os.path.join(directory, name))[1]
+    return item.settings.files.read(*(os.path.join(directory, name) for directory in directories))[1]
 
 
 def extension(item: Item) -> str:
@@ -84,16 +87,14 @@ def _mesh(mesh: Item, need_hull: bool) -> MeshData:
     )
 
 
-def _hfield(hfield: Item, _: bool) -> Any:
-    from jaxsim.mjcf.hfield import compile_hfield
-
+def _hfield(hfield: Item, _: bool) -> HField:
     return compile_hfield(
         name=hfield.name,
-        size=hfield.size,
+        size=hfield.size if hfield.size is not None else np.zeros(0),
         nrow=hfield.nrow,
         ncol=hfield.ncol,
         elevation=hfield.elevation,
-        data=read_file(hfield, hfield.settings.assetdir) if hfield.file else None,
+        data=read_file(hfield, hfield.settings.assetdir, hfield.settings.meshdir) if hfield.file else None,
         extension=os.path.splitext(hfield.file or "")[1].lower(),
     )
 
@@ -107,10 +108,13 @@ def link_assets(spec: Spec, index: Index, problems: Problems) -> None:
         except Fault:
             return None  # already reported
 
+    def kept(item: Item | None) -> Item | None:
+        return None if item is None or getattr(item, "discard", False) else item
+
     for kind in ("geom", "site", "camera", "light", "tendon"):
         for item in spec.items(kind):
-            item.material_item = named("material", getattr(item, "material", None))
-            item.texture_item = named("texture", getattr(item, "texture", None))
+            item.material_item = kept(named("material", getattr(item, "material", None)))
+            item.texture_item = kept(named("texture", getattr(item, "texture", None)))
             item.target_item = named("body", getattr(item, "target", None))
             item.data_item = None
             if kind in ("geom", "site"):
@@ -120,7 +124,7 @@ def link_assets(spec: Spec, index: Index, problems: Problems) -> None:
                 elif item.type == HFIELD:
                     item.data_item = named("hfield", item.hfield)
                 if mesh is not None and item.material is None:
-                    item.material_item = named("material", mesh.material)
+                    item.material_item = kept(named("material", mesh.material))
 
 
 def assemble_assets(spec: Spec, m: CompiledModel) -> None:
@@ -175,7 +179,9 @@ def _assemble_polygons(meshes: list[MeshData], m: CompiledModel) -> None:
     """Polygons of the hulls; a mesh without a hull has none, and its vertices belong to none."""
     counts = [len(mesh.polyvertnum) for mesh in meshes]
     verts, maps = [len(mesh.polyvert) for mesh in meshes], [len(mesh.polymap) for mesh in meshes]
-    around = [mesh.polymapnum if len(mesh.polymapnum) else np.zeros(len(mesh.vert), np.int32) for mesh in meshes]
+    around = [
+        mesh.polymapnum if len(mesh.polymapnum) else np.zeros(len(mesh.vert), np.int32) for mesh in meshes
+    ]
     map_adr = [
         mesh.polymapadr + start if len(mesh.polymapadr) else np.zeros(len(mesh.vert), np.int32)
         for mesh, start in zip(meshes, _addresses(maps))
@@ -185,7 +191,9 @@ def _assemble_polygons(meshes: list[MeshData], m: CompiledModel) -> None:
         polynum=np.array(counts, np.int32),
         polyadr=_addresses(counts),
         polynormal=_stack([mesh.polynormal for mesh in meshes], 3, float),
-        polyvertadr=_stack([mesh.polyvertadr + start for mesh, start in zip(meshes, _addresses(verts))], None, np.int32),
+        polyvertadr=_stack(
+            [mesh.polyvertadr + start for mesh, start in zip(meshes, _addresses(verts))], None, np.int32
+        ),
         polyvertnum=_stack([mesh.polyvertnum for mesh in meshes], None, np.int32),
         polyvert=_stack([mesh.polyvert for mesh in meshes], None, np.int32),
         polymapadr=_stack(map_adr, None, np.int32),
@@ -193,10 +201,12 @@ def _assemble_polygons(meshes: list[MeshData], m: CompiledModel) -> None:
         polymap=_stack([mesh.polymap for mesh in meshes], None, np.int32),
     )
     m.set(nmeshpoly=sum(counts), nmeshpolyvert=sum(verts), nmeshpolymap=sum(maps))
-    m.set(npolygonmax=int(m.mesh_polyvertnum.max(initial=0)), nmeshdegmax=int(m.mesh_polymapnum.max(initial=0)))
+    m.set(
+        npolygonmax=int(m.mesh_polyvertnum.max(initial=0)), nmeshdegmax=int(m.mesh_polymapnum.max(initial=0))
+    )
 
 
-def _assemble_hfields(hfields: list[Any], m: CompiledModel) -> None:
+def _assemble_hfields(hfields: list[HField], m: CompiledModel) -> None:
     data = [np.ravel(h.data) for h in hfields]
     m.set(nhfield=len(hfields), nhfielddata=sum(d.size for d in data))
     m.set(

@@ -55,10 +55,15 @@ def _compile_body(body: Item, spec: Spec, assets: dict[str, dict[str, Any]], pro
         with problems.of(joint.place):
             compile_joint(joint)
     _check_joints(body)
-    for kind, compiler in (("site", compile_site), ("camera", compile_camera), ("light", compile_light)):
+    for kind in ("site", "camera", "light"):
         for item in contents[kind]:
             with problems.of(item.place):
-                compiler(item, spec, assets) if kind != "light" else compiler(item)
+                if kind == "site":
+                    compile_site(item, assets["mesh"].get(item.mesh))
+                elif kind == "camera":
+                    compile_camera(item, spec.znear)
+                else:
+                    compile_light(item)
                 if back is not None:
                     _move(item, back)
 
@@ -83,7 +88,7 @@ def _needs_mass(body: Item, geom: Item) -> bool:
 def _inertia(body: Item) -> None:
     """Mass and inertial frame: written, or inferred from the geoms."""
     settings = body.settings
-    body.mass, body.ipos, body.iquat, body.inertia = 0.0, None, IDENTITY, np.zeros(3)
+    body.mass, body.ipos, body.iquat, body.inertia, body.adjusted = 0.0, None, IDENTITY, np.zeros(3), False
     written = body.inertial
     if written is not None:
         body.mass, body.ipos = written.mass, written.pos
@@ -127,6 +132,7 @@ def _principal(full: np.ndarray, settings: Any) -> tuple[np.ndarray, np.ndarray]
 
 def _bound_inertia(body: Item) -> None:
     settings = body.settings
+    before = (body.mass, *body.inertia)
     body.mass = max(body.mass, settings.boundmass)
     body.inertia = np.maximum(body.inertia, settings.boundinertia)
     if body.mass < 0 or np.any(body.inertia < 0):
@@ -135,10 +141,11 @@ def _bound_inertia(body: Item) -> None:
     if a + b < c or a + c < b or b + c < a:
         if not settings.balanceinertia:
             raise Fault(
-                f"inertia '{a:g} {b:g} {c:g}' is not physical: the largest must not exceed the sum of the others; "
+                f"inertia '{a:g} {b:g} {c:g}' is not physical: none may exceed the sum of the others; "
                 "balanceinertia='true' in <compiler> fixes this"
             )
         body.inertia = np.full(3, (a + b + c) / 3)
+    body.adjusted = before != (body.mass, *body.inertia)
 
 
 def _aligns(body: Item) -> bool:

@@ -17,14 +17,16 @@ from jaxsim.mjcf.custom import compile_numeric, compile_text, compile_tuple
 from jaxsim.mjcf.equality import compile_equality
 from jaxsim.mjcf.errors import Problems
 from jaxsim.mjcf.finish import finish
+from jaxsim.mjcf.fuse import fuse_static
 from jaxsim.mjcf.index import Index, number
 from jaxsim.mjcf.keyframes import compile_key
-from jaxsim.mjcf.reader import read_source
+from jaxsim.mjcf.reader import Element, Files, read_source
 from jaxsim.mjcf.sensors import compile_sensor
 from jaxsim.mjcf.spec import IN_BODY, LISTS, Item, Spec
 from jaxsim.mjcf.tendons import compile_tendon
 from jaxsim.mjcf.tree import read_spec
 from jaxsim.mjcf.validate import validate
+from jaxsim.mjcf.visual import drop_visual, mark_visual
 
 _RECURSION = 20_000  # deep body trees are walked recursively
 _NUSER = {"jnt": "joint", "cam": "camera"}
@@ -55,14 +57,29 @@ def compile_mjcf(source: str | os.PathLike, assets: dict[str, bytes] | None = No
 def _compile(source: str | os.PathLike, assets: dict[str, bytes] | None) -> CompiledModel:
     root, files = read_source(source, assets)
     problems = Problems()
+    try:
+        return _resolve(root, files, problems)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        problems.check()  # stages that met half-read elements: the cause is among the problems
+        raise
+
+
+def _resolve(root: Element, files: Files, problems: Problems) -> CompiledModel:
     validate(root, problems)
     spec = read_spec(root, files, problems)
     index = Index(spec, problems)
     index.check(spec, problems)
     m = CompiledModel()
     _sizes(spec, m, problems)
+    if spec.settings.discardvisual:
+        mark_visual(spec)
     compile_bodies(spec, compile_assets(spec, problems), problems)
     link_assets(spec, index, problems)
+    problems.check()
+    if spec.settings.discardvisual:
+        drop_visual(spec, problems)
+    if spec.settings.fusestatic:
+        fuse_static(spec)
     number(spec)
     _each(spec, "pair", lambda item: compile_pair(item, index), problems)
     _each(spec, "exclude", lambda item: compile_exclude(item, index), problems)
@@ -106,7 +123,9 @@ def _assemble(spec: Spec, m: CompiledModel, problems: Problems) -> None:
     assemble.attached(spec, m)
     assemble_assets(spec, m)
     assemble_objects.objects(spec, m)
-    finish(spec, m)
+    with problems.of(spec.world.place):
+        finish(spec, m)
+    problems.check()
     _each(spec, "key", lambda item: compile_key(item, m), problems)
     problems.check()
     _keys(spec, m)
@@ -118,5 +137,17 @@ def _assemble(spec: Spec, m: CompiledModel, problems: Problems) -> None:
 def _keys(spec: Spec, m: CompiledModel) -> None:
     keys = spec.lists["key"]
     m.set(nkey=len(keys))
-    widths = {"qpos": m.nq, "qvel": m.nv, "act": m.na, "mpos": 3 * m.nmocap, "mquat": 4 * m.nmocap, "ctrl": m.nu, "plastic": m.nplastic}
-    m.set("key_", time=assemble.column(keys, "time"), **{n: assemble.rows(keys, n, w) for n, w in widths.items()})
+    widths = {
+        "qpos": m.nq,
+        "qvel": m.nv,
+        "act": m.na,
+        "mpos": 3 * m.nmocap,
+        "mquat": 4 * m.nmocap,
+        "ctrl": m.nu,
+        "plastic": m.nplastic,
+    }
+    m.set(
+        "key_",
+        time=assemble.column(keys, "time"),
+        **{n: assemble.rows(keys, n, w) for n, w in widths.items()},
+    )

@@ -9,14 +9,19 @@ import numpy as np
 class CompiledModel:
     """The result of compiling an MJCF file.
 
-    Attributes are named, shaped and ordered as in MuJoCo 4.0's mjModel: sizes (`nq` ...), arrays (`body_mass` ...),
-    `opt` and `stat`. Besides:
+    Attributes are named, shaped and ordered as in MuJoCo 4.0's mjModel: sizes (`nq` ...), arrays
+    (`body_mass` ...), `opt` and `stat`. Besides:
 
     Attributes:
         names: the name of every item by kind (`names["body"]`), '' where it has none.
-        unsupported: (file, line, message) of every feature that compiles but that the engine may not simulate.
+        unsupported: (file, line, message) of every feature that compiles but may not be simulated.
     """
 
+    body_mass: np.ndarray
+    body_inertia: np.ndarray
+    flg_gravcomp: bool
+    flg_surfacevel: bool
+    flg_adhesion: bool
     opt: SimpleNamespace
     stat: SimpleNamespace
     names: dict[str, list[str]]

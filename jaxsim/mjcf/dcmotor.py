@@ -1,7 +1,7 @@
 """DC motors: electrical, thermal and friction parameters as MuJoCo's parameter arrays.
 
-gainprm: R, K, alpha, T0, kp, ki, kd, v_max. dynprm: te, (di/dt)_max, R_th, C_th, T_ambient, LuGre sigma0, sigma1,
-slewmax, imax. biasprm: cogging amplitude, periodicity, phase; LuGre Coulomb, static, Stribeck.
+gainprm: R, K, alpha, T0, kp, ki, kd, v_max. dynprm: te, (di/dt)_max, R_th, C_th, T_ambient, LuGre sigma0,
+sigma1, slewmax, imax. biasprm: cogging amplitude, periodicity, phase; LuGre Coulomb, static, Stribeck.
 """
 
 import math
@@ -62,7 +62,7 @@ def _merged(given: Values, name: str, base: np.ndarray) -> np.ndarray:
 
 
 def _constants(actuator: Values, given: Values, gain: np.ndarray, ctrlspec: int) -> tuple[float, float]:
-    """Resistance R and motor constant K, written or derived from nominal voltage, stall torque and no-load speed."""
+    """Resistance R and motor constant K, written or derived from the nominal operating point."""
     torque_constant, emf_constant = _merged(given, "motorconst", np.array([gain[1], 0.0]))
     resistance = float(given.get("resistance", gain[0]))
     voltage, stall, speed = _merged(given, "nominal", np.zeros(3))
@@ -125,7 +125,7 @@ def _electrical_time(given: Values, gain: np.ndarray, dyn: np.ndarray) -> float:
 
 
 def _thermal(given: Values, gain: np.ndarray, dyn: np.ndarray) -> int:
-    """Thermal resistance and capacitance, any two of them and the time constant; 1 if there is a temperature."""
+    """Thermal resistance, capacitance, time constant: any two; 1 if there is a temperature state."""
     base = np.array([dyn[2], dyn[3], 0.0, gain[2], gain[3], dyn[4]])
     resistance, capacity, time, alpha, reference, ambient = _merged(given, "thermal", base)
     if not (resistance > 0 or capacity > 0 or time > 0):

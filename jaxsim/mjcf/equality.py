@@ -23,7 +23,11 @@ def compile_equality(equality: Item, index: Index) -> None:
         case "connect" | "weld":
             equality.type = CONNECT if tag == "connect" else WELD
             by_sites = equality.site1 is not None
-            kind, one, two = ("site", equality.site1, equality.site2) if by_sites else ("body", equality.body1, equality.body2)
+            kind, one, two = (
+                ("site", equality.site1, equality.site2)
+                if by_sites
+                else ("body", equality.body1, equality.body2)
+            )
             if tag == "weld":
                 if "anchor" in equality.given or not by_sites:
                     equality.data[:3] = equality.anchor

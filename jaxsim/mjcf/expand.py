@@ -34,7 +34,9 @@ class Renaming:
     def include(self, body: Item, inside: set[Item | None] | None = None) -> None:
         """What a body has in these frames (by default everything) and below belongs to the copy."""
         for kind in (*IN_BODY, "frame"):
-            self.names[kind] |= {item.name for item in body.contents[kind] if inside is None or item.frame in inside}
+            self.names[kind] |= {
+                item.name for item in body.contents[kind] if inside is None or item.frame in inside
+            }
         for child in body.contents["body"]:
             if inside is None or child.frame in inside:
                 self.names["body"].add(child.name)
@@ -51,7 +53,9 @@ class Renaming:
             if hasattr(item, parts):
                 setattr(new, parts, [self._part(part) for part in getattr(item, parts)])
         if item.key == "material":
-            new.layers = [layer | {"texture": self(layer["texture"])} for layer in item.layers if "texture" in layer]
+            new.layers = [
+                layer | {"texture": self(layer["texture"])} for layer in item.layers if "texture" in layer
+            ]
         return new
 
     def _part(self, part: Item) -> Item:
@@ -76,7 +80,9 @@ def _copy_body(source: Item, parent: Item, rename: Renaming) -> Item:
     return body
 
 
-def _copy_contents(source: Item, target: Item, frame_of: dict[Item | None, Item | None], rename: Renaming) -> None:
+def _copy_contents(
+    source: Item, target: Item, frame_of: dict[Item | None, Item | None], rename: Renaming
+) -> None:
     """Copy what is in the frames that `frame_of` maps (or in no frame, if it maps None) into another body."""
     contents = {kind: list(items) for kind, items in source.contents.items()}  # the target may be the source
     for frame in contents["frame"]:
@@ -144,7 +150,10 @@ def _copy_references(source: Spec, target: Spec, rename: Renaming) -> None:
                 rename.names[kind].add(item.name)
                 target.lists[kind].append(rename.copy(item))
             else:
-                target.note(item.place, f"dropped from a copied subtree, as MuJoCo does: this {kind} also refers to what is not copied")
+                target.note(
+                    item.place,
+                    f"dropped, as MuJoCo does: this {kind} of a copied subtree also refers outside it",
+                )
 
 
 def attach(spec: Spec, element: Element, body: Item, frame: Item | None) -> None:
@@ -163,7 +172,8 @@ def attach(spec: Spec, element: Element, body: Item, frame: Item | None) -> None
     found = next((item for item in source.items(kind) if item.name == name), None) if kind else source.world
     if found is None:
         names = [item.name for item in source.items(kind or "body")]
-        raise Fault(f"no {kind} is called {name!r} in {'this model' if source is spec else repr(model)}{nearest(name, names)}")
+        where = "this model" if source is spec else repr(model)
+        raise Fault(f"no {kind} is called {name!r} in {where}{nearest(name, names)}")
     if kind and any(item.name == rename(name) for item in spec.items(kind)):
         raise Fault(f"a {kind} called {rename(name)!r} exists already")
     if source is not spec:
@@ -209,7 +219,9 @@ def _attached_key(key: Item, source: Spec, rename: Renaming) -> Item:
         mocap = [body for body in source.bodies() if body.mocap]
         owned = {"joint": source.items("joint"), "actuator": source.lists["actuator"], "mocap": mocap}
         owners = {kind: [(item, item) for item in items] for kind, items in owned.items()}
-    new.owners = {kind: [(item, rename.copies.get(copy)) for item, copy in pairs] for kind, pairs in owners.items()}
+    new.owners = {
+        kind: [(item, rename.copies.get(copy)) for item, copy in pairs] for kind, pairs in owners.items()
+    }
     return new
 
 
@@ -217,7 +229,9 @@ def _follow(keys: list[Item], rename: Renaming) -> None:
     """Keyframes of what was attached inside a replicate belong to the first replica."""
     for key in keys:
         if hasattr(key, "owners"):
-            key.owners = {k: [(item, rename.copies.get(c, c)) for item, c in pairs] for k, pairs in key.owners.items()}
+            key.owners = {
+                k: [(item, rename.copies.get(c, c)) for item, c in pairs] for k, pairs in key.owners.items()
+            }
 
 
 def _copy_assets(source: Spec, target: Spec, rename: Renaming) -> None:
@@ -225,4 +239,6 @@ def _copy_assets(source: Spec, target: Spec, rename: Renaming) -> None:
         rename.names[kind] |= {item.name for item in source.lists[kind]}
     taken = {kind: {item.name for item in target.lists[kind]} for kind in _ASSETS}
     for kind in _ASSETS:
-        target.lists[kind] += [new for item in source.lists[kind] if (new := rename.copy(item)).name not in taken[kind]]
+        target.lists[kind] += [
+            new for item in source.lists[kind] if (new := rename.copy(item)).name not in taken[kind]
+        ]

@@ -7,6 +7,7 @@ import numpy as np
 
 from jaxsim.mjcf import assemble, assemble_objects, derived, derived_tree
 from jaxsim.mjcf.compiled import CompiledModel
+from jaxsim.mjcf.errors import Fault
 from jaxsim.mjcf.spec import Spec
 
 # derived arrays: name -> (dimensions, type)
@@ -53,9 +54,14 @@ def finish(spec: Spec, m: CompiledModel) -> None:
     assemble.simple(spec, m)
     assemble_objects.simple_dofs(m)
     assemble_objects.sleep_policy(m)
-    derived.compute(m)
+    try:
+        derived.compute(m)
+    except np.linalg.LinAlgError:
+        raise Fault("the inertia matrix is not positive definite: look for a negative armature") from None
     derived.spring_dampers(m, assemble.rows(spec.items("joint"), "springdamper", 2))
-    m.flg_gravcomp, m.flg_surfacevel, m.flg_adhesion = map(bool, (m.flg_gravcomp, m.flg_surfacevel, m.flg_adhesion))
+    m.flg_gravcomp, m.flg_surfacevel, m.flg_adhesion = map(
+        bool, (m.flg_gravcomp, m.flg_surfacevel, m.flg_adhesion)
+    )
     for name, value in vars(spec.statistic).items():
         if value is not None:
             setattr(m.stat, name, value)

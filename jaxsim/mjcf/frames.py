@@ -1,6 +1,6 @@
 """Quaternions and frames in float64: every way MJCF has of writing an orientation.
 
-Quaternions are (w, x, y, z). Formulas and thresholds are MuJoCo's (user_util.cc), so that results agree to rounding.
+Quaternions are (w, x, y, z). Formulas and thresholds are MuJoCo's (user_util.cc): results agree to rounding.
 """
 
 import math
@@ -113,7 +113,7 @@ def from_axes(x: Vector, y: Vector, z: Vector) -> Vector:
 
 
 def from_euler(angles: Vector, sequence: str) -> Vector:
-    """Rotations about three axes in turn: lower case about the moving frame, upper case about the fixed one."""
+    """Rotations about three axes in turn: lower case of the moving frame, upper case of the fixed one."""
     quat = IDENTITY
     for angle, axis in zip(angles, sequence):
         turn = np.zeros(4)

@@ -20,7 +20,8 @@ def compile_geom(geom: Item, mesh: Any, hfield: Any, infer: bool) -> None:
     """Resolve a geom in the frame of its body.
 
     Args:
-        geom: the item; gains `mesh_data`, `hfield_data`, `mass`, `inertia`, `aabb`, `rbound`, `fluid` and final pos, quat, size.
+        geom: the item; gains `mesh_data`, `hfield_data`, `mass`, `inertia`, `aabb`, `rbound`, `fluid`, and
+            its final pos, quat and size.
         mesh: compiled mesh asset that the geom names, or None.
         hfield: compiled height field that the geom names, or None.
         infer: whether the body needs the geom's mass.
@@ -52,14 +53,14 @@ def compile_geom(geom: Item, mesh: Any, hfield: Any, infer: bool) -> None:
         geom.pos, geom.quat = frames.compose(geom.frame.pos, geom.frame.quat, geom.pos, geom.quat)
 
 
-def compile_site(site: Item, _: Any, assets: dict[str, dict[str, Any]]) -> None:
+def compile_site(site: Item, mesh: Any) -> None:
     """Resolve a site in the frame of its body; a mesh gives it its size but not its frame."""
     if site.type in (PLANE, HFIELD, SDF):
         raise Fault("a site cannot be a plane, a height field or a signed distance field")
     if (site.type == MESH) != bool(site.mesh):
         raise Fault("a site of type mesh, and no other, names a mesh")
     _frame(site)
-    if site.mesh and (mesh := assets["mesh"].get(site.mesh)) is not None:
+    if mesh is not None:
         site.size = np.maximum(np.abs(mesh.aamm[:3]), np.abs(mesh.aamm[3:]))
     if site.frame is not None:
         site.pos, site.quat = frames.compose(site.frame.pos, site.frame.quat, site.pos, site.quat)
@@ -114,7 +115,9 @@ def check_size(item: Item) -> None:
         if item.size[2] <= 0:
             raise Fault("the third size of a plane (its grid spacing) must be positive")
     elif np.any(item.size[: SIZES[item.type]] <= 0):
-        raise Fault(f"size='{' '.join(f'{s:g}' for s in item.size)}': the first {SIZES[item.type]} must be positive")
+        raise Fault(
+            f"size='{' '.join(f'{s:g}' for s in item.size)}': the first {SIZES[item.type]} must be positive"
+        )
 
 
 def _bounds(geom: Item) -> tuple[np.ndarray, float]:

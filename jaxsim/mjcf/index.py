@@ -19,8 +19,8 @@ class Index:
             names = self.by_name[kind] = {}
             for item in spec.items(kind):
                 if item.name and item.name in names:
-                    message = f"the name {item.name!r} is taken by another {kind} (line {names[item.name].place.line})"
-                    problems.add(item.place, message)
+                    first = names[item.name].place.line
+                    problems.add(item.place, f"the name {item.name!r} is taken by the {kind} in line {first}")
                 elif not item.name and kind in _NAMED:
                     problems.add(item.place, "attribute 'name' is missing")
                 names.setdefault(item.name, item)

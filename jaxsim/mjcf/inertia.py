@@ -20,7 +20,9 @@ def volume(kind: int, size: np.ndarray, shell: bool) -> float:
         case 2:  # sphere
             return 4 * math.pi * a**2 if shell else 4 * math.pi * a**3 / 3
         case 3:  # capsule: radius, half the length of the cylinder
-            return 4 * math.pi * a**2 + 4 * math.pi * a * b if shell else math.pi * (2 * a**2 * b + 4 * a**3 / 3)
+            return (
+                4 * math.pi * a**2 + 4 * math.pi * a * b if shell else math.pi * (2 * a**2 * b + 4 * a**3 / 3)
+            )
         case 5:  # cylinder
             return 2 * math.pi * a**2 + 4 * math.pi * a * b if shell else 2 * math.pi * a**2 * b
         case 4:  # ellipsoid; the area is Thomsen's approximation
@@ -36,7 +38,7 @@ def volume(kind: int, size: np.ndarray, shell: bool) -> float:
 
 def inertia(kind: int, mass: float, size: np.ndarray, shell: bool) -> np.ndarray:
     """Diagonal inertia [3] of a primitive about its centre."""
-    a, b, c = (float(s) for s in size)
+    a, b, _ = (float(s) for s in size)
     match kind:
         case 2:
             return np.full(3, mass * a**2 * (2 / 3 if shell else 2 / 5))
@@ -128,14 +130,16 @@ class Body(NamedTuple):
 
 def combine(parts: list[Body]) -> tuple[float, np.ndarray, np.ndarray]:
     """Total mass, centre of mass, and full inertia (xx yy zz xy xz yz) about it."""
-    mass = sum(p.mass for p in parts)
-    centre = sum(p.mass * p.pos for p in parts) / mass
+    mass = float(sum(p.mass for p in parts))
+    centre = np.sum([p.mass * p.pos for p in parts], axis=0) / mass
     full = np.zeros(6)
     for part in parts:
         rotation = quat_to_mat(part.quat)
         about_centre = (rotation * part.inertia) @ rotation.T
         offset = part.pos - centre
-        about_centre = about_centre + part.mass * (np.dot(offset, offset) * np.eye(3) - np.outer(offset, offset))
+        about_centre = about_centre + part.mass * (
+            np.dot(offset, offset) * np.eye(3) - np.outer(offset, offset)
+        )
         full += about_centre[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
     return mass, centre, full
 
@@ -145,7 +149,7 @@ def principal(full: np.ndarray, definite: bool = True) -> tuple[np.ndarray, np.n
 
     Args:
         full: the inertia.
-        definite: of a body, so it must be positive definite; if not, of a mesh, and MuJoCo finds its axes only roughly.
+        definite: of a body, so it must be positive definite; if not, of a mesh (rougher axes).
 
     Raises:
         Fault: the inertia is not positive definite.
@@ -159,8 +163,9 @@ def principal(full: np.ndarray, definite: bool = True) -> tuple[np.ndarray, np.n
 def jacobi(full: np.ndarray, rough: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvectors (as a quaternion) and eigenvalues, largest first, by Jacobi's method.
 
-    The axes are only defined up to sign and order, and for equal eigenvalues not even that, so order of rotations,
-    thresholds and sorting are MuJoCo's: with `rough` it stops at elements of 1e-12 whatever the size of the others.
+    The axes are only defined up to sign and order, and for equal eigenvalues not even that, so order of
+    rotations, thresholds and sorting are MuJoCo's. With `rough` it stops at elements of 1e-12, however small
+    the others are.
     """
     xx, yy, zz, xy, xz, yz = (float(v) for v in full)
     matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
@@ -206,16 +211,20 @@ def _sort(quat: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 # 15-point Gauss-Kronrod quadrature on [0, inf) after l = x^3 / (1-x)^2: nodes l, dl/dx, weights
 _L = np.array([
-    7.865151709349917e-08, 1.7347976913907274e-05, 0.0003548008144506193, 0.002846636252924549, 0.014094260903596077,
-    0.053063261727396636, 0.17041978741317773, 0.5, 1.4036301548686991, 3.9353484827022642, 11.644841677041734,
-    39.53187807410903, 177.5711362220801, 1429.4772912937397, 54087.416549217705,
+    7.865151709349917e-08, 1.7347976913907274e-05, 0.0003548008144506193, 0.002846636252924549,
+    0.014094260903596077, 0.053063261727396636, 0.17041978741317773, 0.5, 1.4036301548686991,
+    3.9353484827022642, 11.644841677041734, 39.53187807410903, 177.5711362220801, 1429.4772912937397,
+    54087.416549217705,
 ])  # fmt: skip
 _DL = np.array([
-    5.538677720489877e-05, 0.002080868285293228, 0.016514126520723166, 0.07261900344370877, 0.23985243401862602,
-    0.6868318249020725, 1.8551129519182894, 5.0, 14.060031152313941, 43.28941239611009, 156.58546376397112,
-    747.9826085305024, 5827.4042950027115, 116754.0197944512, 25482945.327264845,
+    5.538677720489877e-05, 0.002080868285293228, 0.016514126520723166, 0.07261900344370877,
+    0.23985243401862602, 0.6868318249020725, 1.8551129519182894, 5.0, 14.060031152313941,
+    43.28941239611009, 156.58546376397112, 747.9826085305024, 5827.4042950027115, 116754.0197944512,
+    25482945.327264845,
 ])  # fmt: skip
-_W = np.array([0.01146766, 0.03154605, 0.05239501, 0.07032663, 0.08450236, 0.09517529, 0.10221647, 0.10474107])
+_W = np.array(
+    [0.01146766, 0.03154605, 0.05239501, 0.07032663, 0.08450236, 0.09517529, 0.10221647, 0.10474107]
+)
 _W = np.concatenate([_W, _W[-2::-1]])
 
 
@@ -242,7 +251,7 @@ def semiaxes(kind: int, size: np.ndarray) -> np.ndarray:
 
 
 def fluid(kind: int, size: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-    """geom_fluid [12] of the ellipsoid model: on, five coefficients, virtual mass [3], virtual inertia [3]."""
+    """geom_fluid [12] of the ellipsoid model: 1, five coefficients, virtual mass and inertia [3] each."""
     axes = semiaxes(kind, size)
     x, y, z = axes
     kappa = np.array([_kappa(x, y, z), _kappa(y, z, x), _kappa(z, x, y)])

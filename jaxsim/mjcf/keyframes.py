@@ -6,7 +6,7 @@ import numpy as np
 
 from jaxsim.mjcf.bodies import BALL, FREE, NQ, NV
 from jaxsim.mjcf.errors import Fault
-from jaxsim.mjcf.frames import unit
+from jaxsim.mjcf.frames import EPS, IDENTITY, unit
 from jaxsim.mjcf.spec import Item
 
 
@@ -35,7 +35,8 @@ def compile_key(key: Item, m: Any) -> None:
         setattr(key, name, value)
     for joint in np.flatnonzero(m.jnt_type <= BALL):
         adr = m.jnt_qposadr[joint] + (3 if m.jnt_type[joint] == FREE else 0)
-        key.qpos[adr : adr + 4] = unit(key.qpos[adr : adr + 4])
+        quat = key.qpos[adr : adr + 4]
+        key.qpos[adr : adr + 4] = unit(quat) if np.linalg.norm(quat) > EPS else IDENTITY
     key.mquat = np.array([unit(q) for q in key.mquat.reshape(-1, 4)]).ravel()
 
 
@@ -64,7 +65,7 @@ def _placed(key: Item, name: str, value: np.ndarray, whole: np.ndarray, m: Any) 
 
 
 def _plastic(m: Any) -> np.ndarray:
-    """Plastic state at rest: the reference of each plastic joint spring, the lengths of each plastic tendon spring."""
+    """Plastic state at rest: references of plastic joint springs, lengths of plastic tendon springs."""
     state = np.zeros(m.nplastic)
     for joint in np.flatnonzero(m.jnt_plasticadr >= 0):
         adr, start, size = m.jnt_plasticadr[joint], m.jnt_qposadr[joint], NQ[int(m.jnt_type[joint])]

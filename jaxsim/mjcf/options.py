@@ -62,7 +62,11 @@ def _option(section: Element, merged: dict[str, dict[str, Any]]) -> None:
     merged["option"] = option = overlay(option, section.values)
     for flag in section.find("flag"):
         for name, enabled in flag.values.items():
-            field, bit = ("disableflags", DISABLE_BITS[name]) if name in DISABLE_BITS else ("enableflags", ENABLE_BITS[name])
+            field, bit = (
+                ("disableflags", DISABLE_BITS[name])
+                if name in DISABLE_BITS
+                else ("enableflags", ENABLE_BITS[name])
+            )
             on = bool(enabled) == (field == "enableflags")
             option[field] = option[field] | bit if on else option[field] & ~bit
     groups = section.values.get("actuatorgroupdisable", np.zeros(0, int))
@@ -98,4 +102,10 @@ def _visual(section: Element, merged: dict[str, dict[str, Any]]) -> None:
             raise Fault("global: realtime must be positive")
 
 
-_READERS = {"compiler": _compiler, "option": _option, "size": _size, "statistic": _statistic, "visual": _visual}
+_READERS = {
+    "compiler": _compiler,
+    "option": _option,
+    "size": _size,
+    "statistic": _statistic,
+    "visual": _visual,
+}

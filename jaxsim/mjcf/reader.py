@@ -107,7 +107,9 @@ def parse(text: bytes, file: str) -> Element:
 
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda _: stack.pop()
-    parser.StartDoctypeDeclHandler = lambda *_: refuse("a DTD was found, none is allowed; remove <!DOCTYPE ...>")
+    parser.StartDoctypeDeclHandler = lambda *_: refuse(
+        "a DTD was found, none is allowed; remove <!DOCTYPE ...>"
+    )
     parser.SkippedEntityHandler = lambda name, _: refuse(f"entity {name!r} is not defined")
     try:
         parser.Parse(text.decode("utf-8", "replace").encode(), True)
@@ -130,7 +132,9 @@ def _include(element: Element, directory: str, files: Files, included: set[str],
     element.children = children
 
 
-def _included(include: Element, directory: str, files: Files, included: set[str], problems: Problems) -> list[Element]:
+def _included(
+    include: Element, directory: str, files: Files, included: set[str], problems: Problems
+) -> list[Element]:
     name = include.attributes.get("file")
     if name is None:
         raise Fault("attribute 'file' is missing")
@@ -146,6 +150,10 @@ def _included(include: Element, directory: str, files: Files, included: set[str]
     root = parse(text, path)
     if not root.children:
         raise Fault(f"file {name!r} has no elements to include")
-    here = os.path.dirname(path) if files.directory is None else os.path.relpath(os.path.dirname(path), files.directory)
+    here = (
+        os.path.dirname(path)
+        if files.directory is None
+        else os.path.relpath(os.path.dirname(path), files.directory)
+    )
     _include(root, here, files, included, problems)
     return root.children

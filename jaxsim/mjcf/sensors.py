@@ -209,7 +209,13 @@ def _check_object(tag: str, sensor: Item) -> None:
             raise Fault("the two objects are the same")
         if any(o.kind == "geom" and o.type == ENUMS["geom"]["hfield"] for o in (obj, sensor.ref)):
             raise Fault("height fields have no distance sensors")
-    camera = sensor.ref if tag == "camprojection" else obj if tag == "rangefinder" and sensor.objkind == "camera" else None
+    camera = (
+        sensor.ref
+        if tag == "camprojection"
+        else obj
+        if tag == "rangefinder" and sensor.objkind == "camera"
+        else None
+    )
     if camera is not None and np.any(camera.resolution <= 0):
         raise Fault(f"camera {camera.name!r} needs a positive resolution")
 

@@ -41,9 +41,22 @@ OBJECT_TYPES = {
 OBJECT_KINDS = {number: kind for kind, number in OBJECT_TYPES.items()}
 
 # kinds whose items live in a flat list of the spec, in order of definition
-LISTS = (
-    "mesh hfield texture material pair exclude equality tendon actuator sensor numeric text tuple key".split()
-)
+LISTS = [
+    "mesh",
+    "hfield",
+    "texture",
+    "material",
+    "pair",
+    "exclude",
+    "equality",
+    "tendon",
+    "actuator",
+    "sensor",
+    "numeric",
+    "text",
+    "tuple",
+    "key",
+]
 # kinds whose items live in bodies
 IN_BODY = ("joint", "geom", "site", "camera", "light")
 
@@ -51,7 +64,8 @@ IN_BODY = ("joint", "geom", "site", "camera", "light")
 class Item(SimpleNamespace):
     """One thing of the model; every attribute of its schema element is an attribute of it.
 
-    `kind` is the namespace of its name, `key` its schema element, `settings` the compiler settings of its file.
+    `kind` is the namespace of its name, `key` its schema element, `settings` the compiler settings of its
+    file.
     """
 
     kind: str
@@ -62,11 +76,8 @@ class Item(SimpleNamespace):
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name)
 
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
+    __hash__ = object.__hash__  # type: ignore[assignment]
+    __eq__ = object.__eq__  # type: ignore[assignment]
 
 
 def make(kind: str, key: str, element: Element, base: dict[str, Any], settings: Any, **extra: Any) -> Item:
@@ -80,7 +91,15 @@ def new_body(item_values: dict[str, Any], place: Place, settings: Any) -> Item:
     """A body without contents."""
     contents: dict[str, list] = {kind: [] for kind in (*IN_BODY, "body", "frame")}
     return Item(
-        kind="body", key="body", place=place, settings=settings, inertial=None, frame=None, parent=None, contents=contents, **item_values
+        kind="body",
+        key="body",
+        place=place,
+        settings=settings,
+        inertial=None,
+        frame=None,
+        parent=None,
+        contents=contents,
+        **item_values,
     )
 
 

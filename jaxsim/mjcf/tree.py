@@ -22,11 +22,23 @@ def read_spec(root: Element, files: Files, problems: Problems) -> Spec:
         spec.defaults.read(section, problems)
     actuator_shortcuts.check_defaults(spec.defaults.classes.values(), problems)
     reader = _Reader(spec, problems)
-    for tag in ("extension", "custom", "asset", "contact", "equality", "tendon", "actuator", "sensor", "keyframe"):
+    for tag in (
+        "extension",
+        "custom",
+        "asset",
+        "contact",
+        "equality",
+        "tendon",
+        "actuator",
+        "sensor",
+        "keyframe",
+    ):
         for section in root.find(tag):
             getattr(reader, tag)(section)
     for _ in range(spec.size.nkey - len(spec.lists["key"])):
-        spec.lists["key"].append(make("key", "key", Element("key", {}, root.place), defaults("key"), spec.settings))
+        spec.lists["key"].append(
+            make("key", "key", Element("key", {}, root.place), defaults("key"), spec.settings)
+        )
     world = {**defaults("body"), "name": "world"}
     spec.world = new_body(world, root.place, spec.settings)
     for section in root.find("worldbody"):
@@ -61,7 +73,10 @@ class _Reader:
     def custom(self, section: Element) -> None:
         for element in section.children:
             if element.tag == "tuple":
-                parts = [make("", "tuple/element", e, defaults("tuple/element"), None) for e in element.find("element")]
+                parts = [
+                    make("", "tuple/element", e, defaults("tuple/element"), None)
+                    for e in element.find("element")
+                ]
                 self._add("tuple", "tuple", element, defaults("tuple"), parts=parts)
             elif element.tag in ("numeric", "text"):
                 self._add(element.tag, element.tag, element, defaults(element.tag))
@@ -70,7 +85,7 @@ class _Reader:
         for element in section.children:
             base = self._class(element).of(element.tag)
             if element.tag in ("mesh", "texture", "material"):
-                extra = {}
+                extra: dict[str, Any] = {}
                 if element.tag == "mesh":
                     extra["plugin"] = element.find("plugin")
                 elif element.tag == "material":
@@ -139,7 +154,13 @@ class _Reader:
                 case "body":
                     self._child_body(child, body, frame, cls)
                 case "frame":
-                    inner = make("frame", "frame", child, defaults("frame"), self.spec.settings, frame=frame, body=body)
+                    if {"scale", "massscale", "scaling"} & set(child.values):
+                        self.problems.add(
+                            child.place, "refused: scaling the contents of a frame is not supported"
+                        )
+                    inner = make(
+                        "frame", "frame", child, defaults("frame"), self.spec.settings, frame=frame, body=body
+                    )
                     body.contents["frame"].append(inner)
                     self.body(child, body, inner, cls)
                 case "replicate":
@@ -187,8 +208,19 @@ class _Reader:
         subtree = new_body({**defaults("body"), "name": ""}, element.place, self.spec.settings)
         subtree.parent = body
         holder = Item(
-            kind="frame", key="frame", place=element.place, settings=self.spec.settings, name="", pos=ZERO, quat=IDENTITY,
-            axisangle=None, xyaxes=None, zaxis=None, euler=None, frame=frame, body=subtree,
+            kind="frame",
+            key="frame",
+            place=element.place,
+            settings=self.spec.settings,
+            name="",
+            pos=ZERO,
+            quat=IDENTITY,
+            axisangle=None,
+            xyaxes=None,
+            zaxis=None,
+            euler=None,
+            frame=frame,
+            body=subtree,
         )
         subtree.contents["frame"].append(holder)
         self.body(element, subtree, holder, cls)
@@ -199,4 +231,3 @@ def _stem(file: str | None) -> str:
     """An asset without a name is called after its file."""
     name = (file or "").replace("\\", "/").rpartition("/")[2]
     return name.rpartition(".")[0] or name
-

@@ -15,7 +15,7 @@ _INT = re.compile(r"[+-]?\d{1,10}$")
 
 
 def validate(root: Element, problems: Problems) -> None:
-    """Check a whole document and set the `values` of its elements."""
+    """Check a whole document, set the `values` of its elements, and drop elements that are unknown."""
     if root.tag == "mujoco":
         _element(root, "mujoco", False, problems)
     else:
@@ -27,15 +27,18 @@ def _element(element: Element, key: str, in_default: bool, problems: Problems) -
     element.values = _values(element, key, in_default and key != "default", problems)
     allowed = children(key)
     seen: set[str] = set()
+    known = []
     for child in element.children:
         if child.tag not in allowed:
             problems.add(child.place, _unknown_child(child.tag, key, allowed))
             continue
+        known.append(child)
         child_key, repeated = allowed[child.tag]
         if not repeated and child.tag in seen:
             problems.add(child.place, f"it appears more than once in <{element.tag}>; at most one is allowed")
         seen.add(child.tag)
         _element(child, child_key, in_default, problems)
+    element.children = known
 
 
 def _unknown_child(tag: str, key: str, allowed: dict[str, Any]) -> str:
@@ -51,7 +54,9 @@ def _values(element: Element, key: str, in_default: bool, problems: Problems) ->
     values: dict[str, Any] = {}
     for name, text in element.attributes.items():
         attribute = known.get(name)
-        if attribute is None or (in_default and (not attribute.in_defaults or attribute.type == "name" or name == "class")):
+        if attribute is None or (
+            in_default and (not attribute.in_defaults or attribute.type == "name" or name == "class")
+        ):
             where = " in a default class" if attribute else ""
             problems.add(element.place, f"unknown attribute {name!r}{where}{nearest(name, known)}")
             continue
@@ -65,7 +70,7 @@ def _values(element: Element, key: str, in_default: bool, problems: Problems) ->
     _aliases(values)
     if not in_default:
         for attribute in known.values():
-            if attribute.required and attribute.name not in element.attributes:
+            if attribute.required and not element.attributes.get(attribute.name, "").strip():
                 problems.add(element.place, f"attribute {attribute.name!r} is missing")
         _together(element, key, problems)
     return values

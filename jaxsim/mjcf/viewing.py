@@ -8,10 +8,10 @@ import numpy as np
 from jaxsim.mjcf import frames
 from jaxsim.mjcf.errors import Fault
 from jaxsim.mjcf.frames import EPS, IDENTITY
-from jaxsim.mjcf.spec import Item, Spec
+from jaxsim.mjcf.spec import Item
 
 
-def compile_camera(camera: Item, spec: Spec, _: Any = None) -> None:
+def compile_camera(camera: Item, znear: float) -> None:
     """Pose of a camera in its body, and its intrinsic parameters."""
     camera.quat = frames.orientation(camera, camera.settings)
     if camera.frame is not None:
@@ -23,7 +23,7 @@ def compile_camera(camera: Item, spec: Spec, _: Any = None) -> None:
     has_sensor = bool(np.all(camera.sensorsize > 0))
     if any(np.any(v) for v in written) and not has_sensor:
         raise Fault("focal and principal need sensorsize")
-    camera.intrinsic = np.array([spec.znear, spec.znear, 0, 0], np.float32)
+    camera.intrinsic = np.array([znear, znear, 0, 0], np.float32)
     if has_sensor:
         if np.any(camera.resolution <= 0):
             raise Fault("sensorsize needs a positive resolution")
@@ -42,8 +42,8 @@ def _intrinsics(camera: Item) -> None:
     focal = length(camera.focalpixel, camera.focal)
     principal = length(camera.principalpixel, camera.principal)
     camera.intrinsic = np.concatenate([focal, principal]).astype(np.float32)
-    half = np.float32(sensor[1] / 2)
-    camera.fovy = float(np.arctan2(half, focal[1], dtype=np.float32)) * 360 / math.pi
+    angle = np.float32(math.atan2(float(sensor[1]) / 2, float(focal[1])))
+    camera.fovy = float(angle) * 360 / math.pi
 
 
 def compile_light(light: Item) -> None:
