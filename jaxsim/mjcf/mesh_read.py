@@ -164,8 +164,11 @@ def read_obj(data: bytes) -> RawMesh:
 def _parsed(text: bytes, dtype: type, count: int) -> Array | None:
     """The numbers of a text, if there are `count` of them and nothing else."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # numpy stops at what is not a number
-        values: Array = np.fromstring(text, dtype, sep=" ")
+        warnings.simplefilter("error", DeprecationWarning)  # of an older numpy that stops at another word
+        try:
+            values: Array = np.fromstring(text, dtype, sep=" ")
+        except (ValueError, DeprecationWarning):
+            return None
     return values if len(values) == count else None
 
 
