@@ -176,7 +176,7 @@ def jacobi(full: np.ndarray, rough: bool = False) -> tuple[np.ndarray, np.ndarra
         values = np.diag(diagonal).copy()
         row, col, axis = _largest_off_diagonal(diagonal)
         off = diagonal[row, col]
-        if not abs(off) > EIG_EPS * (1.0 if rough else np.abs(values).max()):
+        if not abs(off) > (EIG_EPS if rough else 1e-14 * np.abs(values).max()):
             break
         # rotate by the smaller of the two angles that make this element zero
         tau = (diagonal[col, col] - diagonal[row, row]) / (2 * off)
