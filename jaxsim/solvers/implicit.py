@@ -12,9 +12,8 @@ from collections.abc import Callable
 
 import jax
 import numpy as np
-from jax import lax
 
-from jaxsim.solvers.linear import factor, factor_solve
+from jaxsim.solvers.linear import solve
 from jaxsim.solvers.objective import Problem, Structure, gradient, hessian, residual
 
 Array = jax.Array
@@ -35,13 +34,6 @@ def implicit_minimum(
         x, count = minimum(p, start)
         _, g_dot = jax.jvp(lambda q: gradient(s, q, x), (p,), (tangents[0],))
         H = hessian(s, p, residual(s, p, x))
-        L = factor(H)
-        x_dot = lax.custom_linear_solve(
-            lambda v: lax.dot(H, v, precision=lax.Precision.HIGHEST),
-            -g_dot,
-            solve=lambda _, rhs: factor_solve(L, rhs),
-            symmetric=True,
-        )
-        return (x, count), (x_dot, np.zeros(count.shape, jax.dtypes.float0))
+        return (x, count), (solve(H, -g_dot), np.zeros(count.shape, jax.dtypes.float0))
 
     return minimum(p, start)

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxsim.solvers.linear import factor, factor_solve
+from jaxsim.solvers.linear import spd_solve
 from jaxsim.solvers.line_search import line_search
 from jaxsim.solvers.objective import (
     Problem,
@@ -57,7 +57,7 @@ def newton(s: Structure, p: Problem, start: Array, options: Settings) -> tuple[A
     def iterate(state: State) -> State:
         pull = mul_jt(s, p, forces(s, p, state.residual))
         gradient = state.Mx - p.qfrc_smooth - pull
-        step = -factor_solve(factor(hessian(s, p, state.residual)), gradient)
+        step = -spd_solve(hessian(s, p, state.residual), gradient[:, None])[:, 0]
         Mstep = lax.dot(p.M, step, precision=lax.Precision.HIGHEST)
         dr = mul_j(s, p, step)
         alpha = _step_length(s, p, state, gradient, step, Mstep, dr, options)
