@@ -282,3 +282,15 @@ def test_level_capsule_keeps_two_contacts_in_single_precision(height, turn):
     size = np.tile([[0.1, 1, 0], [0.3, 0.3, 0.2]], (60, 1, 1))
     dist = run((G.CAPSULE, G.BOX), xpos, xmat, size, 0.0, np.float32)[:, :, 0]
     np.testing.assert_allclose(dist, -0.05, atol=1e-5)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=IDS)
+def test_single_precision_finds_the_same_depth(pair):
+    oracle = Oracle(*pair, 0.0)
+    xpos, xmat, _ = oracle(*poses(np.random.default_rng(8)))
+    single, double = (
+        run(pair, xpos, xmat, oracle.size, 0.0, dtype)[:, :, 0].min(axis=1)
+        for dtype in (np.float32, np.float64)
+    )
+    clear = np.abs(double) > 1e-5  # of touching or not
+    np.testing.assert_allclose(single[clear], double[clear], atol=1e-5)

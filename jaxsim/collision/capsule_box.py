@@ -11,6 +11,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from jaxsim import math
 from jaxsim.collision.shape import NO_CONTACT, Contacts, Shape, first_true, pick
@@ -102,16 +103,16 @@ def _nearest_edge(centre: Array, axis: Array, half: Array, size: Array) -> tuple
 
     way = gap + jnp.where(here, s[:, None], 0) - t[:, None] * axis[None]
     square = jnp.where(parallel, NO_CONTACT, jnp.sum(way * way, axis=1))
-    slack = _slack(half, size)
-    shortest = jnp.min(square)
-    hot = first_true(square <= shortest + slack)
+    shortest = lax.stop_gradient(jnp.min(square))
+    reach = shortest + _slack(shortest, half, size)
+    hot = first_true(square <= reach)
     end = jnp.where(upper, 1, -1).astype(t.dtype)[:, None]
     side = jnp.where(here, end, jnp.asarray(SIDE, t.dtype))
     rows = jnp.concatenate([t[:, None], (s / length)[:, None], side], axis=1)
     chosen = pick(hot[None], rows)[0]
     along = jnp.any(here & hot[:, None], axis=0)
     corner = jnp.any((upper | lower) & hot)
-    return Nearest(chosen[:1], chosen[2:], along, chosen[1:2], corner), shortest + slack
+    return Nearest(chosen[:1], chosen[2:], along, chosen[1:2], corner), reach
 
 
 def _is_parallel(sin2: Array, length: Array, half: Array) -> Array:
@@ -121,11 +122,12 @@ def _is_parallel(sin2: Array, length: Array, half: Array) -> Array:
     return sin2 < 1e-10
 
 
-def _slack(half: Array, size: Array) -> Array | float:
+def _slack(square: Array, half: Array, size: Array) -> Array | float:
     """Rounding error of a squared distance (m^2)."""
     if size.dtype == jnp.float64:
         return MINVAL
-    return 2e-7 * (half[0] + jnp.sum(size)) ** 2
+    error = 2e-7 * (half[0] + jnp.sum(size))
+    return error * (2 * jnp.sqrt(square) + error)
 
 
 def _beyond_edge(near: Nearest, axis: Array, half: Array, size: Array) -> tuple[Array, Array, Array]:
