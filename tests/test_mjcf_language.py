@@ -131,8 +131,8 @@ MODELS = {
         </body>
       </worldbody>
       <tendon>
-        <spatial name="t" width=".01" springlength=".1 .2" stiffness="1 2" damping="3" limited="true" range="0 2"
-                 rgba="1 0 0 1" frictionloss=".1" solreffriction=".1 2">
+        <spatial name="t" width=".01" springlength=".1 .2" stiffness="1 2" damping="3" limited="true"
+                 range="0 2" rgba="1 0 0 1" frictionloss=".1" solreffriction=".1 2">
           <site site="w"/><geom geom="ball" sidesite="s1"/><site site="s1"/>
           <pulley divisor="2"/>
           <site site="s1"/><geom geom="drum"/><site site="s2"/>
@@ -276,7 +276,9 @@ MODELS = {
       </worldbody>
       <actuator><motor joint="j" name="m"/></actuator>""",
     "meshes: fitted, shared, as sites": f"""
-      <asset><mesh name="m" {TETRAHEDRON}/><mesh name="n" {TETRAHEDRON} scale="1 2 -1" refpos="1 2 3"/></asset>
+      <asset>
+        <mesh name="m" {TETRAHEDRON}/><mesh name="n" {TETRAHEDRON} scale="1 2 -1" refpos="1 2 3"/>
+      </asset>
       <worldbody>
         <site type="mesh" mesh="m" pos="1 2 3" euler="1 2 3"/>
         <geom type="mesh" mesh="m"/><geom type="box" mesh="m" pos="1 2 3"/>
@@ -290,7 +292,9 @@ MODELS = {
         <hfield name="h" nrow="2" ncol="3" size="1 2 .5 .1" elevation="1 2 3 4 5 6"/>
         <hfield name="flat" nrow="3" ncol="3" size="1 2 .5 .1"/>
       </asset>
-      <worldbody><geom type="hfield" hfield="h"/><geom type="hfield" hfield="flat" pos="1 2 3"/></worldbody>""",
+      <worldbody>
+        <geom type="hfield" hfield="h"/><geom type="hfield" hfield="flat" pos="1 2 3"/>
+      </worldbody>""",
 }
 
 STATIC = """

@@ -13,15 +13,17 @@ from jaxsim.mjcf import MjcfError, compile_mjcf
 mujoco = pytest.importorskip("mujoco")
 
 # what is not compared: rendering, bounding volumes, sparsity patterns, and hulls (tested with the meshes)
-SKIP = (
-    "name_ names paths path tex_ mat_ skin_ bvh oct_ plugin flex B_ M_ D_ map buffer efm signature text_data "
-    "mesh_normal mesh_extrema mesh_graph mesh_poly mesh_oct nmeshpoly nmeshgraph nmeshdegmax npolygonmax"
-).split()
-SIZES = (
-    "nq nv nu na nbody njnt ngeom nsite ncam nlight nmesh nhfield npair nexclude neq ntendon nwrap nsensor nnumeric "
-    "ntuple nkey nmocap nactuator nout nsensordata nhistory nplastic ntree nM nC nD nJten nemax njmax nconmax"
-).split()
-NAMED = "body joint geom site camera light mesh hfield pair equality tendon actuator sensor numeric tuple key".split()
+SKIP = """
+  name_ names paths path tex_ mat_ skin_ bvh oct_ plugin flex B_ M_ D_ map buffer efm signature text_data
+  mesh_normal mesh_extrema mesh_graph mesh_poly mesh_oct
+"""
+SIZES = """
+  nq nv nu na nbody njnt ngeom nsite ncam nlight nmesh nhfield npair nexclude neq ntendon nwrap nsensor nnumeric
+  ntuple nkey nmocap nactuator nout nsensordata nhistory nplastic ntree nM nC nD nJten nemax njmax nconmax
+"""
+NAMED = """
+  body joint geom site camera light mesh hfield pair equality tendon actuator sensor numeric tuple key
+"""
 COUNTS = {"joint": "njnt", "camera": "ncam", "equality": "neq"}
 
 
@@ -30,7 +32,7 @@ def differences(m, mj) -> dict[str, str]:
     found = {}
     for name in dir(mj):
         want = getattr(mj, name)
-        if name.startswith("_") or any(s in name for s in SKIP) or not isinstance(want, np.ndarray):
+        if name.startswith("_") or any(s in name for s in SKIP.split()) or not isinstance(want, np.ndarray):
             continue
         have = getattr(m, name, None)
         if have is None or have.shape != want.shape or have.dtype != want.dtype:
@@ -42,7 +44,7 @@ def differences(m, mj) -> dict[str, str]:
                 found[name] = f"off by {np.max(error):.1e}"
         elif not np.array_equal(have, want):
             found[name] = "integers differ"
-    for name in SIZES:
+    for name in SIZES.split():
         if getattr(m, name) != getattr(mj, name):
             found[name] = f"{getattr(m, name)}, expected {getattr(mj, name)}"
     for group in ("opt", "stat"):
@@ -50,7 +52,7 @@ def differences(m, mj) -> dict[str, str]:
             have, want = getattr(getattr(m, group), name), getattr(getattr(mj, group), name)
             if not np.allclose(have, want, 1e-9, 1e-12):
                 found[f"{group}.{name}"] = f"{have}, expected {want}"
-    for kind in NAMED:
+    for kind in NAMED.split():
         count = getattr(mj, COUNTS.get(kind, f"n{kind}"))
         if m.names[kind] != [getattr(mj, kind)(i).name for i in range(count)]:
             found[f"names[{kind}]"] = str(m.names[kind])
@@ -61,7 +63,9 @@ def oracle(source: str):
     """The mjModel of a path or of XML text."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return mujoco.MjModel.from_xml_string(source) if "<" in source else mujoco.MjModel.from_xml_path(source)
+        return (
+            mujoco.MjModel.from_xml_string(source) if "<" in source else mujoco.MjModel.from_xml_path(source)
+        )
 
 
 def assert_equal(source: str):

@@ -15,7 +15,7 @@ from jaxsim.mjcf.compiled import CompiledModel
 from jaxsim.mjcf.contact import compile_exclude, compile_pair
 from jaxsim.mjcf.custom import compile_numeric, compile_text, compile_tuple
 from jaxsim.mjcf.equality import compile_equality
-from jaxsim.mjcf.errors import Problems
+from jaxsim.mjcf.errors import CONSEQUENCES, Problems
 from jaxsim.mjcf.finish import finish
 from jaxsim.mjcf.fuse import fuse_static
 from jaxsim.mjcf.index import Index, number
@@ -59,8 +59,8 @@ def _compile(source: str | os.PathLike, assets: dict[str, bytes] | None) -> Comp
     problems = Problems()
     try:
         return _resolve(root, files, problems)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-        problems.check()  # stages that met half-read elements: the cause is among the problems
+    except CONSEQUENCES:
+        problems.check()
         raise
 
 

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 
 class Place(NamedTuple):
-    """Where something was written."""
+    """Where something was written; the column only tells elements of one line apart."""
 
     file: str
     line: int
     element: str
+    column: int = 0
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: <{self.element}>"
@@ -39,6 +40,10 @@ class Fault(Exception):
     """What is wrong with the element being compiled; `Problems.of` adds the place."""
 
 
+# what stages run into when they meet an element that was only half read because of a problem
+CONSEQUENCES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+
 class Problems:
     """The problems found so far.
 
@@ -57,12 +62,18 @@ class Problems:
 
     @contextlib.contextmanager
     def of(self, place: Place) -> Iterator[None]:
-        """Record a Fault raised inside as a problem of this place, unless the place already has one."""
+        """Record a Fault raised inside as a problem of this place, unless the place already has one.
+
+        Once there is a problem, other errors are taken to be its consequences, so that later stages go on.
+        """
         try:
             yield
         except Fault as fault:
             if place not in self._places:
                 self.add(place, str(fault))
+        except CONSEQUENCES:
+            if not self.found:
+                raise
 
     def check(self) -> None:
         """Raise MjcfError if there is any problem."""
@@ -72,5 +83,5 @@ class Problems:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """`; nearest: a, b` for a misspelt word, or nothing when no known word is close."""
-    close = difflib.get_close_matches(word, [k for k in known if k], 3, 0.5)
+    close = difflib.get_close_matches(word, [k for k in known if k], 3)
     return f"; nearest: {', '.join(repr(c) for c in close)}" if close else ""

@@ -101,7 +101,9 @@ def parse(text: bytes, file: str) -> Element:
     def start(tag: str, attributes: dict[str, str]) -> None:
         if len(stack) > MAX_DEPTH:
             refuse(f"elements are nested deeper than {MAX_DEPTH}")
-        element = Element(tag, attributes, Place(file, parser.CurrentLineNumber, tag))
+        element = Element(
+            tag, attributes, Place(file, parser.CurrentLineNumber, tag, parser.CurrentColumnNumber)
+        )
         stack[-1].children.append(element)
         stack.append(element)
 
