@@ -18,8 +18,8 @@ SKIP = """
   mesh_normal mesh_extrema mesh_graph mesh_poly mesh_oct
 """
 SIZES = """
-  nq nv nu na nbody njnt ngeom nsite ncam nlight nmesh nhfield npair nexclude neq ntendon nwrap nsensor nnumeric
-  ntuple nkey nmocap nactuator nout nsensordata nhistory nplastic ntree nM nC nD nJten nemax njmax nconmax
+  nq nv nu na nbody njnt ngeom nsite ncam nlight nmesh nhfield npair nexclude neq ntendon nwrap nsensor
+  nnumeric ntuple nkey nmocap nactuator nout nsensordata nhistory nplastic ntree nM nC nD nJten nemax njmax nconmax
 """
 NAMED = """
   body joint geom site camera light mesh hfield pair equality tendon actuator sensor numeric tuple key

@@ -75,10 +75,9 @@ def _resolve(root: Element, files: Files, problems: Problems) -> CompiledModel:
         mark_visual(spec)
     compile_bodies(spec, compile_assets(spec, problems), problems)
     link_assets(spec, index, problems)
-    problems.check()
     if spec.settings.discardvisual:
         drop_visual(spec, problems)
-    if spec.settings.fusestatic:
+    if spec.settings.fusestatic and not problems.found:
         fuse_static(spec)
     number(spec)
     _each(spec, "pair", lambda item: compile_pair(item, index), problems)
