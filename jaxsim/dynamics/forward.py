@@ -86,12 +86,16 @@ def constrained_acceleration(m: Model, d: Data, mid: Intermediate) -> tuple[Data
         return d, mid
     structure = Structure(rows.kind, law_of(m.opt.cone))
     problem = problem_of(d.qM, d.qfrc_smooth, rows)
-    settings = Settings(m.opt.iterations, m.opt.ls_iterations, m.opt.tolerance, m.opt.ls_tolerance)
+    iterations = (m.opt.iterations, m.opt.ls_iterations)
     start = d.qacc_smooth
     if not m.opt.disables(DisableBit.WARMSTART):
         start = warm_start(structure, problem, d.qacc_warmstart, d.qacc_smooth)
     qacc, niter = implicit_minimum(
-        structure, lambda p, x: newton(structure, p, x, settings), problem, lax.stop_gradient(start)
+        structure,
+        lambda p, x, tolerances: newton(structure, p, x, Settings(*iterations, *tolerances)),
+        problem,
+        lax.stop_gradient(start),
+        (m.opt.tolerance, m.opt.ls_tolerance),
     )
     force = forces(structure, problem, residual(structure, problem, qacc))
     d = d.replace(

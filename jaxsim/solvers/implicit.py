@@ -9,6 +9,7 @@ Which rows are active is held fixed, as it is almost everywhere.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import numpy as np
@@ -20,20 +21,27 @@ Array = jax.Array
 
 
 def implicit_minimum(
-    s: Structure, minimise: Callable[[Problem, Array], tuple[Array, Array]], p: Problem, start: Array
+    s: Structure,
+    minimise: Callable[[Problem, Array, Any], tuple[Array, Array]],
+    p: Problem,
+    start: Array,
+    tolerances: Any,
 ) -> tuple[Array, Array]:
-    """`minimise(p, start)`, differentiated implicitly with respect to p (and not at all to start)."""
+    """`minimise(p, start, tolerances)`, differentiated implicitly with respect to p (and to nothing else).
+
+    Every traced number must be an argument: a custom derivative cannot close over values being differentiated.
+    """
 
     @jax.custom_jvp
-    def minimum(p: Problem, start: Array) -> tuple[Array, Array]:
-        return minimise(p, start)
+    def minimum(p: Problem, start: Array, tolerances: Any) -> tuple[Array, Array]:
+        return minimise(p, start, tolerances)
 
     @minimum.defjvp
     def _(primals, tangents):
-        p, start = primals
-        x, count = minimum(p, start)
+        p = primals[0]
+        x, count = minimum(*primals)
         _, g_dot = jax.jvp(lambda q: gradient(s, q, x), (p,), (tangents[0],))
         H = hessian(s, p, residual(s, p, x))
         return (x, count), (solve(H, -g_dot), np.zeros(count.shape, jax.dtypes.float0))
 
-    return minimum(p, start)
+    return minimum(p, start, tolerances)
