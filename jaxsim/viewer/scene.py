@@ -16,6 +16,7 @@ SHAPES = {
     5: "cylinder",
     6: "box",
     7: "mesh",
+    8: "mesh",
 }
 _DEFAULT_RGBA = (0.5, 0.5, 0.5, 1.0)
 
@@ -23,6 +24,12 @@ _DEFAULT_RGBA = (0.5, 0.5, 0.5, 1.0)
 def _array(model: Any, name: str) -> np.ndarray | None:
     value = getattr(model, name, None)
     return None if value is None else np.asarray(value)
+
+
+def _arrays(model: Any, names: list[str]) -> list[np.ndarray]:
+    """All of these arrays, or none if the model lacks one."""
+    found = [_array(model, name) for name in names]
+    return [] if any(a is None for a in found) else [a for a in found if a is not None]
 
 
 def _numbers(values: np.ndarray) -> list[float]:
@@ -41,7 +48,7 @@ def describe_geoms(model: Any, buffers: Buffers) -> list[dict[str, Any]]:
         entry = _entry(model, "geom", i, shape, colours[i])
         if shape == "mesh":
             index = -1 if dataid is None else int(dataid[i])
-            name = (_add_mesh if kind == 7 else _add_height_field)(model, index, buffers)
+            name = (_add_height_field if kind == 1 else _add_mesh)(model, index, buffers)
             if name is None:
                 continue
             entry["mesh"] = name
@@ -86,10 +93,9 @@ def _colours(model: Any, kind: str) -> np.ndarray:
 
 def _add_mesh(model: Any, index: int, buffers: Buffers) -> str | None:
     name = f"mesh{index}"
-    arrays = [
-        _array(model, f"mesh_{k}") for k in ("vert", "face", "vertadr", "vertnum", "faceadr", "facenum")
-    ]
-    if index < 0 or any(a is None for a in arrays):
+    keys = ("vert", "face", "vertadr", "vertnum", "faceadr", "facenum")
+    arrays = _arrays(model, [f"mesh_{k}" for k in keys])
+    if index < 0 or not arrays:
         return None
     if f"{name}_vert" not in buffers.index:
         vert, face, vertadr, vertnum, faceadr, facenum = arrays
@@ -100,14 +106,14 @@ def _add_mesh(model: Any, index: int, buffers: Buffers) -> str | None:
 
 def _add_height_field(model: Any, index: int, buffers: Buffers) -> str | None:
     name = f"hfield{index}"
-    arrays = [_array(model, f"hfield_{k}") for k in ("data", "adr", "nrow", "ncol", "size")]
-    if index < 0 or any(a is None for a in arrays):
+    arrays = _arrays(model, [f"hfield_{k}" for k in ("data", "adr", "nrow", "ncol", "size")])
+    if index < 0 or not arrays:
         return None
     if f"{name}_vert" not in buffers.index:
         data, adr, nrow, ncol, size = (a if i == 0 else a[index] for i, a in enumerate(arrays))
         x, y = np.meshgrid(np.linspace(-size[0], size[0], ncol), np.linspace(-size[1], size[1], nrow))
         z = data[adr : adr + nrow * ncol].reshape(nrow, ncol) * size[2]
-        corner = (np.arange(nrow - 1)[:, None] * ncol + np.arange(ncol - 1)).reshape(-1)
+        corner = (np.arange(int(nrow) - 1)[:, None] * ncol + np.arange(int(ncol) - 1)).reshape(-1)
         lower = np.stack([corner, corner + 1, corner + ncol], 1)
         upper = np.stack([corner + 1, corner + ncol + 1, corner + ncol], 1)
         buffers.add(f"{name}_vert", np.stack([x, y, z], -1).reshape(-1, 3).astype(np.float32))

@@ -122,7 +122,7 @@ class Stage {
   colourOf(item, world) {
     const dull = item.still ? 0.45 : 1;
     if (this.colouring === "world") return fromOklch(0.68, 0.13 * dull, 0.07 + world * 0.381966);
-    if (this.colouring === "body" && !item.still) return fromOklch(0.7, 0.12, 0.62 + item.body * 0.381966);
+    if (this.colouring === "body" && !item.still) return fromOklch(0.7, 0.12, 0.28 + item.body * 0.381966);
     return item.rgba.slice(0, 3).map(toLinear);
   }
 

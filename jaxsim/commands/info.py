@@ -1,0 +1,166 @@
+"""Describe a model: sizes, features, constraint rows, and the memory of a world.
+
+Models that cannot be simulated yet are described too; `jaxsim check` says why they cannot.
+"""
+
+import argparse
+from collections import Counter
+from enum import IntFlag
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxsim.collision.pairs import candidate_pairs
+from jaxsim.commands.output import print_json, print_table, size
+from jaxsim.commands.source import positive, resolve
+from jaxsim.data import make_data
+from jaxsim.load import load
+from jaxsim.model import Model
+from jaxsim.support import unsupported
+from jaxsim.types import Cone, DisableBit, EnableBit, EqType, GeomType, JointType, SensorType, TrnType
+
+_SIZES = (
+    "nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "ntendon", "neq", "nactuator", "nsensor",
+    "nsensordata", "nkey", "nmocap",
+)  # fmt: skip
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("--worlds", type=positive, default=1, help="worlds to give the total memory for")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command."""
+    path = resolve(args.model)
+    model = load(path, compile_only=True)
+    record = {"model": str(path), "name": path.stem, **describe(model, args.worlds)}
+    if args.json:
+        print_json(record)
+    else:
+        _print(record, args.worlds)
+    return 0
+
+
+def describe(model: Model, worlds: int = 1) -> dict[str, Any]:
+    """Sizes, options, features, constraint rows and bytes of a model."""
+    fields = data_bytes(model)
+    return {
+        "sizes": {name: int(getattr(model, name)) for name in _SIZES} | {"nconmax": int(model.nconmax)},
+        "options": options(model),
+        "features": features(model),
+        "pairs": pairs(model),
+        "rows": rows(model),
+        "unsupported": sorted({text for _, _, text in unsupported(model)}),
+        "bytes": {
+            "model": int(sum(leaf.nbytes for leaf in jax.tree.leaves(model))),
+            "world": int(sum(fields.values())),
+            "worlds": worlds * int(sum(fields.values())),
+            "fields": fields,
+        },
+    }
+
+
+def options(model: Model) -> dict[str, Any]:
+    """What governs the physics of the whole model."""
+    opt = model.opt
+    return {
+        "timestep": float(opt.timestep),
+        "integrator": opt.integrator.name.lower(),
+        "solver": opt.solver.name.lower(),
+        "iterations": int(opt.iterations),
+        "tolerance": float(opt.tolerance),
+        "cone": opt.cone.name.lower(),
+        "impratio": float(opt.impratio),
+        "disabled": _flags(DisableBit, opt.disableflags),
+        "enabled": _flags(EnableBit, opt.enableflags),
+    }
+
+
+def features(model: Model) -> dict[str, dict[str, int]]:
+    """How many elements there are of each type."""
+    kinds = {
+        "joints": (JointType, model.jnt_type),
+        "geoms": (GeomType, model.geom_type),
+        "equalities": (EqType, model.eq_type),
+        "transmissions": (TrnType, model.actuator_trntype),
+        "sensors": (SensorType, model.sensor_type),
+    }
+    return {kind: _count(enum, values) for kind, (enum, values) in kinds.items()}
+
+
+def pairs(model: Model) -> dict[str, int]:
+    """Candidate geom pairs by the types that meet."""
+    table = candidate_pairs(model.topology, int(model.opt.disableflags))
+    types = np.asarray(model.geom_type)
+    met = Counter(zip(types[table.geom1].tolist(), types[table.geom2].tolist()))
+    name = {member.value: member.name.lower() for member in GeomType}
+    return {f"{name[a]} - {name[b]}": n for (a, b), n in sorted(met.items())}
+
+
+def rows(model: Model) -> dict[str, int]:
+    """The largest number of constraint rows of each family."""
+    off = model.opt.disables
+    per_equality = {EqType.CONNECT: 3, EqType.WELD: 6, EqType.JOINT: 1, EqType.TENDON: 1}
+    limited = np.asarray(model.jnt_limited, bool)
+    two_sided = np.asarray(model.jnt_type) >= JointType.SLIDE
+    table = candidate_pairs(model.topology, int(model.opt.disableflags))
+    condim = int(table.condim.max()) if len(table) else 1
+    per_contact = condim if model.opt.cone == Cone.ELLIPTIC or condim == 1 else 2 * (condim - 1)
+    counts = {
+        "equality": sum(per_equality.get(EqType(int(t)), 0) for t in model.eq_type),
+        "friction loss": int(model.dof_hasfriction.sum() + model.tendon_hasfriction.sum()),
+        "limit": int((limited * (1 + two_sided)).sum() + 2 * np.sum(model.tendon_limited)),
+        "contact": int(model.nconmax) * per_contact if len(table) else 0,
+    }
+    bits = (DisableBit.EQUALITY, DisableBit.FRICTIONLOSS, DisableBit.LIMIT, DisableBit.CONTACT)
+    on = [not off(bit | DisableBit.CONSTRAINT) for bit in bits]
+    return {name: n if enabled else 0 for enabled, (name, n) in zip(on, counts.items())}
+
+
+def data_bytes(model: Model) -> dict[str, int]:
+    """Bytes of each field of one world's Data, the largest first."""
+    shapes = jax.eval_shape(lambda: make_data(model))
+    fields = {
+        name: sum(int(leaf.size) * leaf.dtype.itemsize for leaf in jax.tree.leaves(getattr(shapes, name)))
+        for name in shapes.children
+    }
+    return dict(sorted(fields.items(), key=lambda item: -item[1]))
+
+
+def _flags(enum: type[IntFlag], value: int) -> list[str]:
+    return [str(bit.name).lower() for bit in enum if value & bit]
+
+
+def _count(enum: Any, values: Any) -> dict[str, int]:
+    counted = Counter(np.asarray(values).tolist())
+    known = {member.value: member.name.lower() for member in enum}
+    return {known.get(value, str(value)): n for value, n in counted.most_common()}
+
+
+def _print(record: dict[str, Any], worlds: int) -> None:
+    print_table(f"{record['name']}: sizes", ["", "count"], [(k, v) for k, v in record["sizes"].items() if v])
+    chosen = {k: ", ".join(v) if isinstance(v, list) else v for k, v in record["options"].items() if v != []}
+    print_table("options", ["", "value"], chosen.items())
+    listed = [
+        (kind, ", ".join(f"{n} {name}" for name, n in counts.items()))
+        for kind, counts in {**record["features"], "candidate pairs": record["pairs"]}.items()
+        if counts
+    ]
+    print_table("features", ["", "types"], listed)
+    print_table(
+        "constraint rows, at most", ["family", "rows"], [(k, v) for k, v in record["rows"].items() if v]
+    )
+    used = record["bytes"]
+    largest = [(name, size(n)) for name, n in list(used["fields"].items())[:6]]
+    total = [("one world", size(used["world"]))]
+    if worlds > 1:
+        total.append((f"{worlds:,} worlds", size(used["worlds"])))
+    total.append(("model", size(used["model"])))
+    print_table("memory of Data", ["", "bytes"], [*total, *((f"  {name}", n) for name, n in largest)])
+    if record["unsupported"]:
+        print("cannot be simulated yet:")
+        for text in record["unsupported"]:
+            print(f"  {text}")
