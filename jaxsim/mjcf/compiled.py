@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from jaxsim.mjcf.errors import Place
+
 
 class CompiledModel:
     """The result of compiling an MJCF file.
@@ -14,6 +16,7 @@ class CompiledModel:
 
     Attributes:
         names: the name of every item by kind (`names["body"]`), '' where it has none.
+        places: where every item was written, by kind; "option" and "model" have one place.
         unsupported: (file, line, message) of every feature that compiles but may not be simulated.
     """
 
@@ -25,10 +28,12 @@ class CompiledModel:
     opt: SimpleNamespace
     stat: SimpleNamespace
     names: dict[str, list[str]]
+    places: dict[str, list[Place]]
     unsupported: list[tuple[str, int, str]]
 
     def __init__(self) -> None:
         self.names = {}
+        self.places = {}
         self.unsupported = []
 
     def __getattr__(self, name: str) -> Any:  # only for what is not set

@@ -120,6 +120,7 @@ class Spec:
         self.znear = 0.01
         self.unsupported: list[tuple[str, int, str]] = []
         self.world: Item
+        self.option_place: Place
 
     def bodies(self) -> list[Item]:
         """All bodies, parents before children, in depth-first order."""
