@@ -112,12 +112,36 @@ def settled(fun: Callable) -> Callable:
 
 
 class World:
-    """A batched value: an array whose last axis counts worlds."""
+    """A batched value, held worlds-last, worlds-first, or both; the other layout is made when asked for."""
 
-    __slots__ = ("array",)
+    __slots__ = ("_first", "_last")
 
-    def __init__(self, array: Array):
-        self.array = array
+    def __init__(self, last: Array | None = None, first: Array | None = None):
+        self._last, self._first = last, first
+
+    @property
+    def array(self) -> Array:
+        """The array with the world axis last."""
+        if self._last is None:
+            self._last = settled(lambda x: jnp.moveaxis(x, 0, -1))(self._first)
+        return self._last
+
+    @property
+    def first(self) -> Array:
+        """The array with the world axis first."""
+        if self._first is None:
+            self._first = settled(lambda x: jnp.moveaxis(x, -1, 0))(self._last)
+        return self._first
+
+    @property
+    def only_first(self) -> bool:
+        """Whether only the worlds-first layout exists so far."""
+        return self._last is None
+
+    @property
+    def has_first(self) -> bool:
+        """Whether the worlds-first layout exists already."""
+        return self._first is not None
 
 
 Value = Any  # World or an unbatched array
@@ -140,7 +164,10 @@ def _evaluate(jaxpr, consts, args: list[Value], n: int) -> list[Value]:
     for eqn in jaxpr.eqns:
         values = [read(v) for v in eqn.invars]
         inner = INLINE.get(eqn.primitive.name)
-        if inner is not None:
+        named = NAMED.get(eqn.params.get("name", ""))
+        if inner is not None and named is not None:
+            outs = named(eqn, values, n)
+        elif inner is not None:
             closed = eqn.params[inner]
             outs = _evaluate(closed.jaxpr, closed.consts, values, n)
         elif not any(isinstance(v, World) for v in values):
@@ -169,7 +196,7 @@ INLINE = {
 
 def _fallback(eqn, values: list[Value], n: int) -> list[Value]:
     """World-first, through the primitive's own batching rule; results moved back to worlds-last."""
-    moved = [worlds_first(v.array) if isinstance(v, World) else v for v in values]
+    moved = [v.first if isinstance(v, World) else v for v in values]
     axes = [0 if isinstance(v, World) else None for v in values]
 
     def call(*xs):
@@ -177,16 +204,13 @@ def _fallback(eqn, values: list[Value], n: int) -> list[Value]:
         return out if eqn.primitive.multiple_results else [out]
 
     outs = jax.vmap(call, in_axes=axes, axis_size=n)(*moved)
-    return [World(settled(lambda x: jnp.moveaxis(x, 0, -1))(x)) for x in outs]
-
-
-def worlds_first(x: Array) -> Array:
-    """Transpose from worlds-last."""
-    return settled(lambda x: jnp.moveaxis(x, -1, 0))(x)
+    return [World(first=x) for x in outs]
 
 
 def _elementwise(eqn, values: list[Value], n: int) -> list[Value]:
     shape = eqn.outvars[0].aval.shape
+    if any(isinstance(v, World) and v.only_first for v in values) and len(shape) > 1:
+        return _elementwise_first(eqn, values, n)
     operands = []
     for v in values:
         x = v.array if isinstance(v, World) else jnp.asarray(v)
@@ -198,6 +222,17 @@ def _elementwise(eqn, values: list[Value], n: int) -> list[Value]:
         operands.append(jnp.broadcast_to(x, (*shape, n)))
     out = eqn.primitive.bind(*operands, **eqn.params)
     return [World(o) for o in out] if eqn.primitive.multiple_results else [World(out)]
+
+
+def _elementwise_first(eqn, values: list[Value], n: int) -> list[Value]:
+    """In the worlds-first layout, where some operand is held in that layout only."""
+    shape = (n, *eqn.outvars[0].aval.shape)
+    operands = []
+    for v in values:
+        x = v.first if isinstance(v, World) else jnp.asarray(v)[None]
+        x = x.reshape(x.shape[:1] + (1,) * (len(shape) - x.ndim) + x.shape[1:])
+        operands.append(jnp.broadcast_to(x, shape))
+    return [World(first=eqn.primitive.bind(*operands, **eqn.params))]
 
 
 def _unary(transform: Callable[[dict, int], dict]) -> Callable:
@@ -245,7 +280,7 @@ def _pad(eqn, values, n):
     return [World(lax.pad(x.array, fill, config))]
 
 
-SHORT_SUM = 40  # sums over an axis no longer than this are written out
+SHORT_SUM = 128  # sums over an axis no longer than this are written out
 
 
 def _reduce_sum(eqn, values, n):
@@ -281,7 +316,7 @@ def _dot_general(eqn, values, n):
     few = x.shape[ca[0]] <= 8 or min(x.ndim, y.ndim) == 2  # a short sum, or one factor is a vector
     if len(ca) == 1 and few and x.shape[ca[0]] <= SHORT_SUM:
         return [World(settled(lambda x, y: _dot_short(x, y, ca[0], cb[0]))(x, y))]
-    return [World(_dot_worlds_first(eqn, x, y, ca, cb))]
+    return [_dot_worlds_first(eqn, a, b, ca, cb)]
 
 
 def _dot_constant(eqn, a, b, ca, cb):
@@ -309,16 +344,28 @@ def _dot_short(x: Array, y: Array, cx: int, cy: int) -> Array:
     return _tree_sum(terms)
 
 
-def _dot_worlds_first(eqn, x: Array, y: Array, ca, cb) -> Array:
-    """Matrix-vector products are summed in place; matrix products go world by world."""
-    if x.ndim == 2 or y.ndim == 2:  # one side is a vector per world
-        mat, vec, axes = (x, y, ca) if y.ndim == 2 else (y, x, cb)
-        if len(axes) == 1:
-            spread = lax.broadcast_in_dim(vec, mat.shape, (axes[0], mat.ndim - 1))
-            return lax.reduce(mat * spread, np.zeros((), x.dtype), lax.add, (axes[0],))
+def _dot_worlds_first(eqn, a: World, b: World, ca, cb) -> World:
+    """Matrix products go world by world."""
     p = {k: v for k, v in eqn.params.items() if k in ("precision", "preferred_element_type")}
-    dims = ((ca, cb), ((x.ndim - 1,), (y.ndim - 1,)))
-    return jnp.moveaxis(lax.dot_general(x, y, dims, **p), 0, -1)
+    dims = ((tuple(i + 1 for i in ca), tuple(i + 1 for i in cb)), ((0,), (0,)))
+    return World(first=lax.dot_general(a.first, b.first, dims, **p))
+
+
+def _gram_blocks(eqn, values, n):
+    """sum_c J_c^T K_c J_c world by world: a product of matrices, which LAPACK's layout suits best."""
+    J, K = values
+    if not (isinstance(J, World) and isinstance(K, World)):
+        closed = eqn.params["jaxpr"]
+        return _evaluate(closed.jaxpr, closed.consts, values, n)
+
+    def weigh(K, J):
+        return _tree_sum([K[:, :, :, x, None] * J[:, :, None, x] for x in range(K.shape[-1])])
+
+    left = J.first
+    right = settled(weigh)(K.first, left)
+    flat = (n, -1, left.shape[-1])
+    dims = (((1,), (1,)), ((0,), (0,)))
+    return [World(first=lax.dot_general(left.reshape(flat), right.reshape(flat), dims, precision=lax.Precision.HIGHEST))]
 
 
 def _gather(eqn, values, n):
@@ -359,6 +406,9 @@ def _while(eqn, values, n):
     nc, nb = p["cond_nconsts"], p["body_nconsts"]
     cond_consts, body_consts, start = values[:nc], values[nc : nc + nb], values[nc + nb :]
     shapes = [v.aval.shape for v in eqn.outvars]
+    for v in body_consts:
+        if isinstance(v, World) and (v.only_first or v.array.ndim > 2):
+            _ = v.first, v.array  # transposed once, outside the loop, if the loop needs it so
 
     def cond(carry):
         (out,) = _evaluate(p["cond_jaxpr"].jaxpr, p["cond_jaxpr"].consts, [*cond_consts, *map(World, carry)], n)
@@ -437,6 +487,9 @@ def _custom_linear_solve(eqn, values, n):
     rhs = values[sum(lengths) :]
     return _evaluate(closed.jaxpr, closed.consts, [*consts, *rhs], n)
 
+
+# functions under jax.jit that have a rule of their own, by name
+NAMED: dict[str, Callable] = {"gram_blocks": _gram_blocks}
 
 ELEMENTWISE = """
 abs acos acosh add and asin asinh atan atan2 atanh cbrt ceil clamp convert_element_type copy copy_p cos cosh div

@@ -88,7 +88,7 @@ def _euler_acceleration(m: Model, d: Data) -> Array:
     if not m.nv or m.opt.disables(DisableBit.EULERDAMP) or m.opt.disables(DisableBit.DAMPER):
         return d.qacc
     slope = poly_force_slope(*damping(m), d.qvel, odd=True)
-    return solve(_add_diagonal(d.qM, m.opt.timestep * slope), d.qfrc_smooth + d.qfrc_constraint)
+    return solve(d.qM, d.qfrc_smooth + d.qfrc_constraint, m.opt.timestep * slope)
 
 
 def _add_diagonal(matrix: Array, diagonal: Array) -> Array:

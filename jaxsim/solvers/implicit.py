@@ -41,7 +41,7 @@ def implicit_minimum(
         p = primals[0]
         x, count = minimum(*primals)
         _, g_dot = jax.jvp(lambda q: gradient(s, q, x), (p,), (tangents[0],))
-        H = hessian(s, p, residual(s, p, x))
-        return (x, count), (solve(H, -g_dot), np.zeros(count.shape, jax.dtypes.float0))
+        H, diagonal = hessian(s, p, residual(s, p, x))
+        return (x, count), (solve(H, -g_dot, diagonal), np.zeros(count.shape, jax.dtypes.float0))
 
     return minimum(p, start, tolerances)

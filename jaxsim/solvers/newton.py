@@ -57,7 +57,7 @@ def newton(s: Structure, p: Problem, start: Array, options: Settings) -> tuple[A
     def iterate(state: State) -> State:
         pull = mul_jt(s, p, forces(s, p, state.residual))
         gradient = state.Mx - p.qfrc_smooth - pull
-        step = -spd_solve(hessian(s, p, state.residual), gradient[:, None])[:, 0]
+        step = -spd_solve(*hessian(s, p, state.residual), gradient[:, None])[:, 0]
         Mstep = lax.dot(p.M, step, precision=lax.Precision.HIGHEST)
         dr = mul_j(s, p, step)
         alpha = _step_length(s, p, state, gradient, step, Mstep, dr, options)

@@ -15,6 +15,7 @@ from jax import lax
 from jaxsim.constraint.contact import ContactRows
 from jaxsim.constraint.rows import RowKinds, Rows, mul_scalar, mul_scalar_t
 from jaxsim.rows import scatter_add
+from jaxsim.solvers.linear import gram_blocks
 
 Array = jax.Array
 HIGHEST = lax.Precision.HIGHEST
@@ -119,21 +120,17 @@ def along(s: Structure, p: Problem, r: Residual, dr: Residual) -> tuple[Array, A
     return slope + more[0], curvature + more[1]
 
 
-def hessian(s: Structure, p: Problem, r: Residual) -> Array:
-    """H = M + J^T s'' J [nv, nv]."""
-    nv = p.M.shape[0]
+def hessian(s: Structure, p: Problem, r: Residual) -> tuple[Array, Array]:
+    """H = M + J^T s'' J, as a matrix [nv, nv] and a further diagonal [nv] from the rows on single dofs."""
     curvature = _scalar_D(s, p, r.scalar)
     dof = s.kind.dof.dof
-    diagonal = scatter_add(dof, curvature[: len(dof)], nv)
-    H = p.M + diagonal[:, None] * jnp.eye(nv, dtype=p.M.dtype)
-    if p.J.shape[0]:
-        H = H + _gram(p.J, curvature[len(dof) :, None] * p.J)
+    diagonal = scatter_add(dof, curvature[: len(dof)], p.M.shape[0])
+    H = p.M
     if p.contact is not None:
-        c = p.contact
-        stiffness = s.law.hessian(c, r.contact)
-        weighted = jnp.sum(stiffness[:, :, :, None] * c.J[:, None], axis=2)
-        H = H + _gram(c.J.reshape(-1, nv), weighted.reshape(-1, nv))
-    return H
+        H = gram_blocks(p.contact.J, s.law.hessian(p.contact, r.contact)) + H
+    if p.J.shape[0]:
+        H = _gram(p.J, curvature[len(dof) :, None] * p.J) + H
+    return H, diagonal
 
 
 def _gram(a: Array, b: Array) -> Array:
