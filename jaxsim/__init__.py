@@ -1,6 +1,7 @@
 """MuJoCo's physics on JAX: batched, differentiable through contact."""
 
 from jaxsim.data import Contact, Data, get_state, make_data, report, reset, set_state, warnings_of
+from jaxsim.derivatives import inverse_jacobians, transition_jacobians
 from jaxsim.interop import get_data, put_data, put_model
 from jaxsim.load import load
 from jaxsim.mjcf import MjcfError
@@ -17,6 +18,7 @@ __all__ = [
     "get_data",
     "get_state",
     "inverse",
+    "inverse_jacobians",
     "load",
     "make_data",
     "put_data",
@@ -26,5 +28,6 @@ __all__ = [
     "rollout",
     "set_state",
     "step",
+    "transition_jacobians",
     "warnings_of",
 ]
