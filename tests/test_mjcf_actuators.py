@@ -23,10 +23,12 @@ ATTRIBUTES = {
       biastype="affine" | ctrlrange="-1 1" | actearly="true" | gear="2 3" | group="2" | user="1 2" |
       actrange="-1 1" dyntype="integrator" | delay=".1" nsample="3" interp="linear" | armature=".1" |
       damping="1 2" | input="pos" | gaintype="pid" biastype="affine" | dyntype="user" actdim="3" |
-      inheritrange="1" biasprm="0 -1" biastype="affine" | gaintype="muscle" biastype="muscle" dyntype="muscle" """,
+      inheritrange="1" biasprm="0 -1" biastype="affine" |
+      gaintype="muscle" biastype="muscle" dyntype="muscle" """,
     "motor": 'gear="3" | ctrlrange="-2 2" | forcerange="-1 1"',
     "position": """
-      kp="30" | kv="2" | dampratio=".7" | timeconst=".1" | inheritrange="1" | ctrlrange="-1 1" | timeconst="0" """,
+      kp="30" | kv="2" | dampratio=".7" | timeconst=".1" | inheritrange="1" | ctrlrange="-1 1" |
+      timeconst="0" """,
     "velocity": 'kv="3" | forcelimited="true" forcerange="-1 1"',
     "intvelocity": 'kp="5" | kv="3" | dampratio="1" | actrange="-1 1" | inheritrange=".5"',
     "damper": 'kv="2" | ctrlrange="0 2"',

@@ -163,6 +163,13 @@ def test_message(text, expected):
         assert expected in problems(text)
 
 
+def test_slips_that_mujoco_forgives():
+    m = compile_mjcf(
+        '<mujoco><! a note ><worldbody><geom name="a"size="1"/></worldbody></mujoco></mujoco> the end'
+    )
+    assert m.names["geom"] == ["a"]
+
+
 def test_problems_name_the_included_file():
     message = problems(
         '<mujoco><include file="part.xml"/></mujoco>',

@@ -19,7 +19,8 @@ SKIP = """
 """
 SIZES = """
   nq nv nu na nbody njnt ngeom nsite ncam nlight nmesh nhfield npair nexclude neq ntendon nwrap nsensor
-  nnumeric ntuple nkey nmocap nactuator nout nsensordata nhistory nplastic ntree nM nC nD nJten nemax njmax nconmax
+  nnumeric ntuple nkey nmocap nactuator nout nsensordata nhistory nplastic ntree nM nC nD nJten nemax
+  njmax nconmax
 """
 NAMED = """
   body joint geom site camera light mesh hfield pair equality tendon actuator sensor numeric tuple key

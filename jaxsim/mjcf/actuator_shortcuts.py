@@ -1,8 +1,8 @@
 """Actuator elements and their default classes, lowered to the parameters of MuJoCo's one general actuator.
 
 A shortcut (`position`, `muscle` ...) inherits mechanical attributes (gear, ranges ...) from any actuator
-default of its class, but its parameters (kp, kv, area ...) only from a default written with the same shortcut,
-or with `general` and the shortcut's gain type; the nearest ancestor class that has one counts (MuJoCo 4.0,
+default of its class, but its parameters (kp, kv, area ...) only from one written with the same shortcut,
+or with `general` and the shortcut's gain type. The nearest ancestor class that has one counts (MuJoCo 4.0,
 modelling chapter, Shortcuts).
 """
 

@@ -47,7 +47,7 @@ def _colliding_meshes(spec: Spec) -> set[str]:
 
 
 def read_file(item: Item, *directories: str) -> bytes:
-    """Content of the file that an asset names, relative to the first of some asset directories that has it."""
+    """Content of the file that an asset names, in the first of some directories that has it."""
     name = item.file
     if item.settings.strippath:
         name = os.path.basename(name.replace("\\", "/"))

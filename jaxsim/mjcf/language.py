@@ -122,9 +122,9 @@ _VISUAL = {
         "actuatorlength actuatorwidth framelength framewidth constraint slidercrank frustum"
     ),
     "rgba": (
-        "fog haze force inertia joint actuator actuatornegative actuatorpositive com camera light selectpoint "
-        "connect contactpoint contactforce contactfriction contacttorque contactgap rangefinder constraint "
-        "slidercrank crankbroken frustum bv bvactive"
+        "fog haze force inertia joint actuator actuatornegative actuatorpositive com camera light "
+        "selectpoint connect contactpoint contactforce contactfriction contacttorque contactgap "
+        "rangefinder constraint slidercrank crankbroken frustum bv bvactive"
     ),
 }
 _VISUAL_INT = set(_words("cameraid offwidth offheight shadowsize offsamples numslices numstacks numquads"))

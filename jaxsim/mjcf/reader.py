@@ -4,7 +4,9 @@ No DTD, no entities, no network. `include` follows MuJoCo: a path is looked up r
 relative to the including file, and no file may be included twice.
 """
 
+import contextlib
 import os
+import re
 from pathlib import Path, PurePosixPath
 from typing import Any
 from xml.parsers import expat
@@ -90,20 +92,42 @@ def read_text(text: bytes, file: str, files: Files) -> tuple[Element, Files]:
 
 
 def parse(text: bytes, file: str) -> Element:
-    """Parse one XML document."""
-    document = Element("", {}, Place(file, 1, "document"))
-    stack = [document]
+    """Parse one XML document, forgiving what MuJoCo's parser forgives.
+
+    Raises:
+        MjcfError: it is malformed, or has a DTD.
+    """
+    source = text.decode("utf-8", "replace")
+    stack: list[Element] = []
+    try:
+        return _parse(source, file, stack)
+    except expat.ExpatError as error:
+        forgiven = _FORGIVEN.sub(lambda match: match[1] + " " if match[1] else "", source)
+        if forgiven != source:
+            with contextlib.suppress(expat.ExpatError):
+                return _parse(forgiven, file, [])
+        message = f"malformed XML: {expat.ErrorString(error.code)} at column {error.offset + 1}"
+        raise MjcfError([Problem(Place(file, error.lineno, stack[-1].tag), message)]) from None
+
+
+# no space between two attributes; declarations like <! this >
+_FORGIVEN = re.compile(r"""(="[^"<]*")(?=[A-Za-z_])|<!(?!--|\[CDATA|DOCTYPE)[^<>]*>""")
+
+
+def _parse(source: str, file: str, stack: list[Element]) -> Element:
+    """The root element; `stack` holds the elements that are open."""
+    document = Element("document", {}, Place(file, 1, "document"))
+    stack.append(document)
     parser = expat.ParserCreate("utf-8")
 
     def refuse(what: str) -> None:
-        raise MjcfError([Problem(Place(file, parser.CurrentLineNumber, stack[-1].tag or "document"), what)])
+        raise MjcfError([Problem(Place(file, parser.CurrentLineNumber, stack[-1].tag), what)])
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         if len(stack) > MAX_DEPTH:
             refuse(f"elements are nested deeper than {MAX_DEPTH}")
-        element = Element(
-            tag, attributes, Place(file, parser.CurrentLineNumber, tag, parser.CurrentColumnNumber)
-        )
+        place = Place(file, parser.CurrentLineNumber, tag, parser.CurrentColumnNumber)
+        element = Element(tag, attributes, place)
         stack[-1].children.append(element)
         stack.append(element)
 
@@ -112,12 +136,12 @@ def parse(text: bytes, file: str) -> Element:
     parser.StartDoctypeDeclHandler = lambda *_: refuse(
         "a DTD was found, none is allowed; remove <!DOCTYPE ...>"
     )
-    parser.SkippedEntityHandler = lambda name, _: refuse(f"entity {name!r} is not defined")
     try:
-        parser.Parse(text.decode("utf-8", "replace").encode(), True)
-    except expat.ExpatError as error:
-        message = f"malformed XML: {expat.ErrorString(error.code)} at column {error.offset + 1}"
-        raise MjcfError([Problem(Place(file, error.lineno, stack[-1].tag or "document"), message)]) from None
+        parser.Parse(source.encode(), True)
+    except expat.ExpatError:
+        root_is_closed = len(stack) == 1 and document.children
+        if not root_is_closed:  # what follows the root element does not matter
+            raise
     return document.children[0]
 
 

@@ -70,8 +70,8 @@ def _values(element: Element, key: str, in_default: bool, problems: Problems) ->
     _aliases(values)
     if not in_default:
         for attribute in known.values():
-            text = element.attributes.get(attribute.name)
-            if attribute.required and (text is None or (not text.strip() and attribute.type != "text")):
+            given = element.attributes.get(attribute.name)
+            if attribute.required and (given is None or (not given.strip() and attribute.type != "text")):
                 problems.add(element.place, f"attribute {attribute.name!r} is missing")
         _together(element, key, problems)
     return values
