@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from jaxsim.mjcf import derived
+from jaxsim.mjcf import derived_lengthrange as lengthrange
 
 CORPUS = Path(__file__).parents[2] / "shared" / "corpus"
 PACKAGED = (
@@ -255,3 +256,69 @@ def test_spring_dampers():
     np.testing.assert_allclose(m.jnt_stiffness, expected.jnt_stiffness, rtol=1e-9)
     np.testing.assert_allclose(m.dof_damping, expected.dof_damping, rtol=1e-9)
     assert m.jnt_stiffness.any()
+
+
+REACH = """
+<mujoco>
+  <compiler><lengthrange mode="all" {}/></compiler>
+  <option timestep="0.005"/>
+  <worldbody>
+    <body>
+      <joint name="a" axis="0 1 0" range="-60 40"/>
+      <geom type="capsule" size=".05 .2" pos=".2 0 0" euler="0 90 0"/>
+      <site name="s1" pos=".1 0 .1"/>
+      <body pos=".5 0 0">
+        <joint type="ball" range="0 50"/>
+        <geom type="capsule" size=".05 .2" pos=".2 0 0" euler="0 90 0"/>
+        <geom name="g" size=".05" pos=".1 0 .02"/>
+        <site name="s2" pos=".1 0 .1"/>
+        <body pos=".4 0 0">
+          <joint name="c" axis="0 1 0" range="0 70"/>
+          <joint name="d" axis="0 0 1" range="-30 70"/>
+          <geom type="capsule" size=".05 .2" pos=".2 0 0" euler="0 90 0"/>
+          <site name="s3" pos=".1 0 .1"/>
+        </body>
+      </body>
+    </body>
+  </worldbody>
+  <tendon>
+    <spatial name="t" range=".5 1.1">
+      <site site="s1"/><geom geom="g"/><site site="s2"/><site site="s3"/>
+    </spatial>
+  </tendon>
+  <equality><joint joint1="c" joint2="d" polycoef=".1 .8 .1 0 0"/></equality>
+  <actuator><muscle tendon="t"/><general joint="a" gear="2"/><general joint="c"/></actuator>
+</mujoco>
+"""
+SHORT = {"inttotal": 1, "interval": 0.2, "tolrange": 100}
+
+
+def search_settings(**changes) -> SimpleNamespace:
+    settings = {"mode": lengthrange.ALL, "useexisting": True, "uselimit": False, "accel": 20, "maxforce": 0}
+    times = {"timeconst": 1, "timestep": 0.01, "inttotal": 10, "interval": 2, "tolrange": 0.05}
+    return SimpleNamespace(**settings | times | changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [SHORT, SHORT | {"accel": 50, "timeconst": 0.5, "maxforce": 3, "timestep": 0.004}, {"uselimit": True}],
+)
+def test_length_range(changes):
+    attributes = " ".join(f'{k}="{str(v).lower()}"' for k, v in changes.items())
+    expected = mujoco.MjModel.from_xml_string(REACH.format(attributes))
+    m = blanked(expected)
+    m.opt = SimpleNamespace(timestep=expected.opt.timestep)
+    m.actuator_lengthrange[:] = 0
+    derived.compute(m)
+    lengthrange.length_range(m, search_settings(**changes))
+    np.testing.assert_allclose(m.actuator_lengthrange, expected.actuator_lengthrange, rtol=1e-9, atol=1e-10)
+    assert np.all(m.actuator_lengthrange[:, 0] < m.actuator_lengthrange[:, 1])
+
+
+def test_length_range_of_what_never_ends():
+    xml = '<mujoco><worldbody><body><joint name="j"/><geom size=".1" pos="1 0 0"/></body></worldbody>'
+    m = blanked(mujoco.MjModel.from_xml_string(xml + '<actuator><motor joint="j"/></actuator></mujoco>'))
+    m.opt = SimpleNamespace(timestep=0.002)
+    derived.compute(m)
+    with pytest.raises(ValueError, match="did not converge"):
+        lengthrange.length_range(m, search_settings(inttotal=1, interval=0.5))

@@ -24,7 +24,7 @@ from jaxsim.mjcf.derived_kinematics import (
     state,
     tree,
 )
-from jaxsim.mjcf.derived_tendon import tendon
+from jaxsim.mjcf.derived_tendon import Paths, paths, tendon
 from jaxsim.mjcf.derived_transmission import transmission
 from jaxsim.types import MINVAL, EqType, GainType, JointType, ObjType
 
@@ -42,7 +42,8 @@ def compute(m: Any) -> None:
     derived_tree.fill(m)
     t = tree(m)
     s = state(m, t, m.qpos0)
-    ten_length, ten_J = tendon(m, t, s)
+    along = paths(m)
+    ten_length, ten_J = tendon(m, t, s, along)
     length, moment = transmission(m, t, s, ten_length, ten_J)
     m.tendon_length0[:], m.actuator_length0[:] = ten_length, length
 
@@ -60,7 +61,7 @@ def compute(m: Any) -> None:
     _relative_poses(m, s)
     _cameras_and_lights(m, s)
     derived_stat.fill(m, s, inertia)
-    _spring_lengths(m, t)
+    _spring_lengths(m, t, along)
 
 
 def spring_dampers(m: Any, springdamper: Array) -> None:
@@ -195,9 +196,9 @@ def _cameras_and_lights(m: Any, s: State) -> None:
     m.light_dir0[:] = direction / np.maximum(np.linalg.norm(direction, axis=-1, keepdims=True), MINVAL)
 
 
-def _spring_lengths(m: Any, t: Tree) -> None:
+def _spring_lengths(m: Any, t: Tree, along: Paths) -> None:
     """Spring lengths of tendons which have none: the length at qpos_spring."""
     unset = (m.tendon_lengthspring == -1).all(axis=1)
     if unset.any():
-        length, _ = tendon(m, t, state(m, t, m.qpos_spring))
+        length, _ = tendon(m, t, state(m, t, m.qpos_spring), along)
         m.tendon_lengthspring[unset] = length[unset, None]

@@ -2,6 +2,10 @@
 
 This is what the compiler needs of the physics (MuJoCo: mj_kinematics, mj_comPos, mj_crb); the engine proper
 has its own, differentiable versions of the same stages.
+
+Several worlds can be computed at once: every array may have a world axis after its first one, xpos
+[nbody, 3] or [nbody, world, 3], if the real-valued arrays of the model have an axis of length 1 there
+(see `with_worlds`).
 """
 
 from dataclasses import dataclass
@@ -17,19 +21,26 @@ Array = np.ndarray
 SAME_NONE, SAME_BODY, SAME_INERTIA, SAME_BODYROT, SAME_INERTIAROT = range(5)  # mjtSameFrame
 
 
+def cross(a: Array, b: Array) -> Array:
+    """Cross products [..., 3]; np.cross takes several times longer for small arrays."""
+    out = np.empty(np.broadcast_shapes(a.shape, b.shape))
+    for k in range(3):
+        i, j = (k + 1) % 3, (k + 2) % 3
+        out[..., k] = a[..., i] * b[..., j] - a[..., j] * b[..., i]
+    return out
+
+
+def norm(vec: Array) -> Array:
+    """Lengths [...] of vectors [..., n]."""
+    return np.sqrt(np.einsum("...k,...k->...", vec, vec))
+
+
 def quat_mul(a: Array, b: Array) -> Array:
     """Products of quaternions [..., 4]."""
-    aw, ax, ay, az = np.moveaxis(a, -1, 0)
-    bw, bx, by, bz = np.moveaxis(b, -1, 0)
-    return np.stack(
-        [
-            aw * bw - ax * bx - ay * by - az * bz,
-            aw * bx + ax * bw + ay * bz - az * by,
-            aw * by - ax * bz + ay * bw + az * bx,
-            aw * bz + ax * by - ay * bx + az * bw,
-        ],
-        -1,
-    )
+    out = np.empty(np.broadcast_shapes(a.shape, b.shape))
+    out[..., 0] = a[..., 0] * b[..., 0] - np.einsum("...k,...k->...", a[..., 1:], b[..., 1:])
+    out[..., 1:] = a[..., :1] * b[..., 1:] + b[..., :1] * a[..., 1:] + cross(a[..., 1:], b[..., 1:])
+    return out
 
 
 def quat_conj(quat: Array) -> Array:
@@ -39,26 +50,26 @@ def quat_conj(quat: Array) -> Array:
 
 def quat_normalize(quat: Array) -> Array:
     """Unit quaternions [..., 4]; a null quaternion becomes the identity."""
-    norm = np.linalg.norm(quat, axis=-1, keepdims=True)
-    null = norm < MINVAL
-    return np.where(null, np.array([1.0, 0, 0, 0]), quat / np.where(null, 1.0, norm))
+    length = norm(quat)[..., None]
+    null = length < MINVAL
+    return np.where(null, np.array([1.0, 0, 0, 0]), quat / np.where(null, 1.0, length))
 
 
 def quat_to_mat(quat: Array) -> Array:
     """Rotation matrices [..., 3, 3] of unit quaternions [..., 4]."""
-    w, x, y, z = np.moveaxis(quat, -1, 0)
-    rows = [
-        [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
-    ]
-    return np.stack([np.stack(row, -1) for row in rows], -2)
+    w, x, y, z = quat[..., 0], quat[..., 1], quat[..., 2], quat[..., 3]
+    ww, xx, yy, zz = w * w, x * x, y * y, z * z
+    mat = np.empty((*quat.shape[:-1], 3, 3))
+    mat[..., 0, 0], mat[..., 1, 1], mat[..., 2, 2] = ww + xx - yy - zz, ww - xx + yy - zz, ww - xx - yy + zz
+    for i, j, product, turn in ((0, 1, x * y, w * z), (2, 0, x * z, w * y), (1, 2, y * z, w * x)):
+        mat[..., i, j], mat[..., j, i] = 2 * (product - turn), 2 * (product + turn)
+    return mat
 
 
 def quat_to_rotvec(quat: Array) -> Array:
     """Rotation vectors [..., 3] in radian, of length at most pi (mju_quat2Vel with dt 1)."""
     axis = quat[..., 1:]
-    sine = np.linalg.norm(axis, axis=-1, keepdims=True)
+    sine = norm(axis)[..., None]
     angle = 2 * np.arctan2(sine, quat[..., :1])
     angle = np.where(angle > np.pi, angle - 2 * np.pi, angle)
     return axis / np.where(sine < MINVAL, 1.0, sine) * angle
@@ -66,7 +77,12 @@ def quat_to_rotvec(quat: Array) -> Array:
 
 def rotate(quat: Array, vec: Array) -> Array:
     """Vectors [..., 3] turned by unit quaternions [..., 4]."""
-    return (quat_to_mat(quat) @ vec[..., None])[..., 0]
+    return times(quat_to_mat(quat), vec)
+
+
+def times(mat: Array, vec: Array) -> Array:
+    """Products of matrices [..., n, k] and vectors [..., k]."""
+    return (mat @ vec[..., None])[..., 0]
 
 
 @dataclass(frozen=True)
@@ -118,11 +134,22 @@ class State:
     cdof: Array
 
 
+_REAL = """
+    qpos0 body_pos body_quat body_ipos body_iquat body_mass body_inertia jnt_pos jnt_axis
+    geom_pos geom_quat site_pos site_quat
+""".split()  # noqa: SIM905
+
+
+def with_worlds(m: Any) -> SimpleNamespace:
+    """The model's fields, the real-valued ones that `state` reads with a world axis of length 1."""
+    fields = dict(vars(m)) if hasattr(m, "__dict__") else {}
+    return SimpleNamespace(**fields | {name: getattr(m, name)[:, None] for name in _REAL})
+
+
 def state(m: Any, t: Tree, qpos: Array) -> State:
     """Kinematics, centres of mass and motion directions at qpos [nq] (mj_kinematics, mj_comPos)."""
     s = SimpleNamespace(qpos=qpos)
     _poses(m, t, s)
-    s.xmat = quat_to_mat(s.xquat)
     sameframe = np.where(np.isin(m.body_sameframe, (SAME_BODY, SAME_BODYROT)), m.body_sameframe, SAME_NONE)
     s.xipos, s.xiquat = _attached(s, np.arange(m.nbody), m.body_ipos, m.body_iquat, sameframe)
     s.ximat = quat_to_mat(s.xiquat)
@@ -138,12 +165,17 @@ def state(m: Any, t: Tree, qpos: Array) -> State:
 
 def _poses(m: Any, t: Tree, s: SimpleNamespace) -> None:
     """Body poses, joint anchors and joint axes in the world frame, one level of the tree at a time."""
-    s.xpos, s.xquat = np.zeros((m.nbody, 3)), np.tile([1.0, 0, 0, 0], (m.nbody, 1))
-    s.xanchor, s.xaxis = np.zeros((m.njnt, 3)), np.zeros((m.njnt, 3))
-    local = np.where((m.body_mocapid >= 0)[:, None], quat_normalize(m.body_quat), m.body_quat)
+    worlds = s.qpos.shape[1:]
+    s.xpos, s.xquat = np.zeros((m.nbody, *worlds, 3)), np.zeros((m.nbody, *worlds, 4))
+    s.xquat[..., 0] = 1
+    s.xmat = quat_to_mat(s.xquat)
+    s.xanchor, s.xaxis = np.zeros((m.njnt, *worlds, 3)), np.zeros((m.njnt, *worlds, 3))
+    local = m.body_quat.copy()
+    mocap = m.body_mocapid >= 0
+    local[mocap] = quat_normalize(local[mocap])
     for bodies in t.levels:
         parent = m.body_parentid[bodies]
-        s.xpos[bodies] = s.xpos[parent] + rotate(s.xquat[parent], m.body_pos[bodies])
+        s.xpos[bodies] = s.xpos[parent] + times(s.xmat[parent], m.body_pos[bodies])
         s.xquat[bodies] = quat_mul(s.xquat[parent], local[bodies])
         for k in range(m.body_jntnum[bodies].max(initial=0)):
             joints = m.body_jntadr[bodies[m.body_jntnum[bodies] > k]] + k
@@ -151,30 +183,43 @@ def _poses(m: Any, t: Tree, s: SimpleNamespace) -> None:
             _apply_free(m, s, joints[free])
             _apply_joints(m, s, joints[~free])
         s.xquat[bodies] = quat_normalize(s.xquat[bodies])
+        s.xmat[bodies] = quat_to_mat(s.xquat[bodies])
+
+
+def _coordinates(qpos: Array, adr: Array, first: int, last: int) -> Array:
+    """Coordinates [n, ..., last - first] of joints that have several, from their addresses [n]."""
+    return np.moveaxis(qpos[adr[:, None] + np.arange(first, last)], 1, -1)
 
 
 def _apply_free(m: Any, s: SimpleNamespace, joints: Array) -> None:
-    bodies, adr = m.jnt_bodyid[joints], m.jnt_qposadr[joints][:, None]
-    s.xpos[bodies] = s.qpos[adr + np.arange(3)]
-    s.xquat[bodies] = quat_normalize(s.qpos[adr + np.arange(3, 7)])
+    if not len(joints):
+        return
+    bodies, adr = m.jnt_bodyid[joints], m.jnt_qposadr[joints]
+    s.xpos[bodies] = _coordinates(s.qpos, adr, 0, 3)
+    s.xquat[bodies] = quat_normalize(_coordinates(s.qpos, adr, 3, 7))
     s.xanchor[joints] = s.xpos[bodies]
     s.xaxis[joints] = m.jnt_axis[joints]
 
 
 def _apply_joints(m: Any, s: SimpleNamespace, joints: Array) -> None:
     """Move bodies by one slide, hinge or ball joint each."""
+    if not len(joints):
+        return
     body, kind, adr = m.jnt_bodyid[joints], m.jnt_type[joints], m.jnt_qposadr[joints]
     axis, offset = m.jnt_axis[joints], m.jnt_pos[joints]
-    s.xaxis[joints] = rotate(s.xquat[body], axis)
-    s.xanchor[joints] = s.xpos[body] + rotate(s.xquat[body], offset)
+    mat = quat_to_mat(s.xquat[body])
+    s.xaxis[joints] = times(mat, axis)
+    s.xanchor[joints] = s.xpos[body] + times(mat, offset)
 
-    travel = s.qpos[adr] - m.qpos0[adr]
+    travel = (s.qpos[adr] - m.qpos0[adr])[..., None]
     slide = kind == JointType.SLIDE
-    s.xpos[body[slide]] += travel[slide, None] * s.xaxis[joints[slide]]
-
-    turn = np.concatenate([np.cos(travel / 2)[:, None], np.sin(travel / 2)[:, None] * axis], 1)
+    s.xpos[body[slide]] += travel[slide] * s.xaxis[joints[slide]]
+    if slide.all():
+        return
+    turn = np.concatenate([np.cos(travel / 2), np.sin(travel / 2) * axis], -1)
     ball = kind == JointType.BALL
-    turn[ball] = quat_normalize(s.qpos[adr[ball][:, None] + np.arange(4)])
+    if ball.any():
+        turn[ball] = quat_normalize(_coordinates(s.qpos, adr[ball], 0, 4))
     turning = ~slide
     body = body[turning]
     s.xquat[body] = quat_mul(s.xquat[body], turn[turning])
@@ -185,7 +230,7 @@ def _attached(
     s: SimpleNamespace, body: Array, pos: Array, quat: Array, sameframe: Array
 ) -> tuple[Array, Array]:
     """World positions and orientations of frames fixed to bodies (mj_local2Global)."""
-    xpos = s.xpos[body] + rotate(s.xquat[body], pos)
+    xpos = s.xpos[body] + times(s.xmat[body], pos)
     xquat = quat_mul(s.xquat[body], quat)
     at_body, at_inertia = sameframe == SAME_BODY, sameframe == SAME_INERTIA
     xpos[at_body] = s.xpos[body[at_body]]
@@ -207,8 +252,8 @@ def add_to_parents(m: Any, t: Tree, value: Array) -> Array:
 
 
 def _subtree_com(m: Any, t: Tree, xipos: Array) -> Array:
-    moment = add_to_parents(m, t, m.body_mass[:, None] * xipos)
-    mass = add_to_parents(m, t, m.body_mass)[:, None]
+    moment = add_to_parents(m, t, m.body_mass[..., None] * xipos)
+    mass = add_to_parents(m, t, m.body_mass)[..., None]
     light = mass < MINVAL
     return np.where(light, xipos, moment / np.where(light, 1.0, mass))
 
@@ -218,54 +263,61 @@ def _cdof(m: Any, s: SimpleNamespace) -> Array:
     jnt = m.dof_jntid
     kind, body = m.jnt_type[jnt], m.dof_bodyid
     index = np.arange(m.nv) - m.jnt_dofadr[jnt]  # which dof of its joint
-    linear = (kind == JointType.SLIDE) | ((kind == JointType.FREE) & (index < 3))
-    axis = s.xaxis[jnt].copy()
+    axis = s.xaxis[jnt]
     spherical = np.isin(kind, (JointType.FREE, JointType.BALL))
-    axis[spherical] = s.xmat[body[spherical], :, index[spherical] % 3]
-    world = (kind == JointType.FREE) & (index < 3)
-    axis[world] = np.eye(3)[index[world]]
+    columns = np.moveaxis(s.xmat, -1, 1)
+    axis[spherical] = columns[body[spherical], index[spherical] % 3]
+    translation = (kind == JointType.FREE) & (index < 3)
+    axis[translation] = np.eye(3)[index[translation]].reshape(-1, *[1] * (axis.ndim - 2), 3)
     offset = s.subtree_com[m.body_rootid[body]] - s.xanchor[jnt]
-    turning = np.concatenate([axis, np.cross(axis, offset)], 1)
-    moving = np.concatenate([np.zeros_like(axis), axis], 1)
-    return np.where(linear[:, None], moving, turning)
+    cdof = np.concatenate([axis, cross(axis, offset)], -1)
+    linear = translation | (kind == JointType.SLIDE)
+    cdof[linear] = np.concatenate([np.zeros_like(axis[linear]), axis[linear]], -1)
+    return cdof
 
 
-def spatial_inertia(m: Any, t: Tree, s: State) -> Array:
-    """Composite inertias [nbody, 6, 6] about the centre of mass of the kinematic tree (mj_crb)."""
+def spatial_inertia(m: Any, s: State) -> Array:
+    """Inertias of bodies [nbody, 6, 6] about the centre of mass of their kinematic tree (cinert)."""
     r = s.xipos - s.subtree_com[m.body_rootid]
-    cross = np.zeros((m.nbody, 3, 3))
-    cross[:, [2, 0, 1], [1, 2, 0]] = r[:, [0, 1, 2]]
-    cross[:, [1, 2, 0], [2, 0, 1]] = -r[:, [0, 1, 2]]
-    mass = m.body_mass[:, None, None]
-    inertia = np.zeros((m.nbody, 6, 6))
-    about_com = (s.ximat * m.body_inertia[:, None]) @ np.swapaxes(s.ximat, 1, 2)
-    inertia[:, :3, :3] = about_com - mass * cross @ cross
-    inertia[:, :3, 3:] = mass * cross
-    inertia[:, 3:, :3] = -mass * cross
-    inertia[:, 3:, 3:] = mass * np.eye(3)
+    skew = np.zeros((*r.shape, 3))
+    skew[..., [2, 0, 1], [1, 2, 0]] = r
+    skew[..., [1, 2, 0], [2, 0, 1]] = -r
+    mass = m.body_mass[..., None, None]
+    inertia = np.zeros((*r.shape[:-1], 6, 6))
+    about_com = (s.ximat * m.body_inertia[..., None, :]) @ np.swapaxes(s.ximat, -1, -2)
+    inertia[..., :3, :3] = about_com - mass * skew @ skew
+    inertia[..., :3, 3:] = mass * skew
+    inertia[..., 3:, :3] = -mass * skew
+    inertia[..., 3:, 3:] = mass * np.eye(3)
     inertia[0] = 0
-    return add_to_parents(m, t, inertia)
+    return inertia
 
 
 def rigid_inertia(m: Any, t: Tree, s: State) -> Array:
-    """Joint-space inertia [nv, nv] of the bodies alone, without any armature."""
-    force = np.einsum("vij,vj->vi", spatial_inertia(m, t, s)[m.dof_bodyid], s.cdof)
-    lower = np.where(t.below, force @ s.cdof.T, 0.0)
-    return lower + np.tril(lower, -1).T
+    """Joint-space inertia [nv, nv, ...] of the bodies alone, without any armature (mj_crb)."""
+    composite = add_to_parents(m, t, spatial_inertia(m, s))
+    force = np.einsum("v...ij,v...j->v...i", composite[m.dof_bodyid], s.cdof)
+    full = np.einsum("v...k,u...k->vu...", force, s.cdof)
+    i, j = np.nonzero(t.below)
+    inertia = np.zeros_like(full)
+    inertia[i, j] = inertia[j, i] = full[i, j]
+    return inertia
 
 
 def wrench_rows(m: Any, t: Tree, s: State, body: Array, point: Array, force: Array, torque: Array) -> Array:
-    """Generalised forces [n, nv] of forces [n, 3] at points [n, 3] and torques [n, 3] on bodies [n]."""
+    """Generalised forces [n, nv, ...] of forces [n, ..., 3] at points, and of torques, on bodies [n]."""
     arm = point - s.subtree_com[m.body_rootid[body]]
-    wrench = np.concatenate([torque + np.cross(arm, force), force], 1)
-    return np.where(t.moves[body], wrench @ s.cdof.T, 0.0)
+    wrench = np.concatenate([torque + cross(arm, force), force], -1)
+    rows = np.einsum("n...k,v...k->nv...", wrench, s.cdof)
+    rows[~t.moves[body]] = 0
+    return rows
 
 
 def body_jacobian(m: Any, s: State, body: int, dofs: Array) -> Array:
     """Jacobian [6, n] of a body's centre of mass, translation first, for dofs [n] that move it."""
     rot, lin = s.cdof[dofs, :3], s.cdof[dofs, 3:]
     arm = s.xipos[body] - s.subtree_com[m.body_rootid[body]]
-    return np.concatenate([lin + np.cross(rot, arm), rot], 1).T
+    return np.concatenate([lin + cross(rot, arm), rot], 1).T
 
 
 def blocks(inertia: Array) -> list[Array]:

@@ -1,102 +1,125 @@
-"""Tendon lengths and Jacobians at one configuration (MuJoCo: mj_tendon)."""
+"""Tendon lengths and Jacobians at one configuration, in one or several worlds (MuJoCo: mj_tendon)."""
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from jaxsim.mjcf.derived_kinematics import State, Tree, wrench_rows
-from jaxsim.mjcf.derived_wrap import wrap
+from jaxsim.mjcf.derived_kinematics import State, Tree, norm, wrench_rows
+from jaxsim.mjcf.derived_wrap import Wrap, wrap
 from jaxsim.types import MINVAL, WrapType
 
 Array = np.ndarray
 
 
-class Segment(NamedTuple):
-    """A straight piece of a tendon between points fixed to two bodies."""
+@dataclass
+class Pieces:
+    """Pieces of tendon paths from one site to another, straight or around a geom of one kind.
 
-    tendon: int
-    weight: float  # what the length counts: one over the divisor of the pulley branch
-    body0: int
-    body1: int
-    point0: Array
-    point1: Array
+    A piece belongs to a tendon and counts with a weight, one over the divisor of its pulley branch.
+    """
+
+    tendon: list[int] = field(default_factory=list)
+    weight: list[float] = field(default_factory=list)
+    site0: list[int] = field(default_factory=list)
+    site1: list[int] = field(default_factory=list)
+    geom: list[int] = field(default_factory=list)
+    side: list[int] = field(default_factory=list)
+
+    def add(self, tendon: int, weight: float, sites: tuple[int, int], geom: int = -1, side: int = -1) -> None:
+        self.tendon.append(tendon)
+        self.weight.append(weight)
+        self.site0.append(sites[0])
+        self.site1.append(sites[1])
+        self.geom.append(geom)
+        self.side.append(side)
 
 
-def tendon(m: Any, t: Tree, s: State) -> tuple[Array, Array]:
-    """ten_length [ntendon] in metre (or joint units), and its Jacobian [ntendon, nv]."""
-    length, jacobian = np.zeros(m.ntendon), np.zeros((m.ntendon, m.nv))
+Paths = dict[
+    tuple[WrapType, bool], Pieces
+]  # by kind of geom, NONE for straight pieces, and whether it has a side
+
+
+def paths(m: Any) -> Paths:
+    """All pieces of the spatial tendons of a model."""
+    found: Paths = {}
+    for i in np.flatnonzero(m.wrap_type[m.tendon_adr] != WrapType.JOINT) if m.ntendon else ():
+        weight, last = 1.0, int(m.tendon_adr[i] + m.tendon_num[i]) - 1
+        k = int(m.tendon_adr[i])
+        while k < last:
+            here, after = WrapType(m.wrap_type[k]), WrapType(m.wrap_type[k + 1])
+            if here == WrapType.PULLEY:
+                weight = 1.0 / float(m.wrap_prm[k])
+            elif after == WrapType.SITE:
+                sites = int(m.wrap_objid[k]), int(m.wrap_objid[k + 1])
+                found.setdefault((WrapType.NONE, False), Pieces()).add(int(i), weight, sites)
+            elif after != WrapType.PULLEY:
+                sites, side = (
+                    (int(m.wrap_objid[k]), int(m.wrap_objid[k + 2])),
+                    round(float(m.wrap_prm[k + 1])),
+                )
+                pieces = found.setdefault((after, side >= 0), Pieces())
+                pieces.add(int(i), weight, sites, int(m.wrap_objid[k + 1]), side)
+                k += 1
+            k += 1
+    return found
+
+
+def tendon(m: Any, t: Tree, s: State, along: Paths) -> tuple[Array, Array]:
+    """ten_length [ntendon, ...] in metre (or joint units), and its Jacobian [ntendon, nv, ...]."""
+    worlds = s.qpos.shape[1:]
+    length, jacobian = np.zeros((m.ntendon, *worlds)), np.zeros((m.ntendon, m.nv, *worlds))
     owner = np.repeat(np.arange(m.ntendon), m.tendon_num)
     fixed = np.flatnonzero(m.wrap_type == WrapType.JOINT)
-    joint = m.wrap_objid[fixed]
-    np.add.at(length, owner[fixed], m.wrap_prm[fixed] * s.qpos[m.jnt_qposadr[joint]])
-    np.add.at(jacobian, (owner[fixed], m.jnt_dofadr[joint]), m.wrap_prm[fixed])
+    joint, weight = m.wrap_objid[fixed], m.wrap_prm[fixed].reshape(-1, *[1] * len(worlds))
+    np.add.at(length, owner[fixed], weight * s.qpos[m.jnt_qposadr[joint]])
+    np.add.at(jacobian, (owner[fixed], m.jnt_dofadr[joint]), weight)
 
-    segments: list[Segment] = []
-    for i in np.flatnonzero(m.wrap_type[m.tendon_adr] != WrapType.JOINT) if m.ntendon else ():
-        for piece in _path(m, s, int(i)):
-            if isinstance(piece, Segment):
-                segments.append(piece)
-            else:
-                length[i] += piece
-    if segments:
-        _add_segments(m, t, s, segments, length, jacobian)
+    for (kind, has_side), pieces in along.items():
+        weight = np.array(pieces.weight).reshape(-1, *[1] * len(worlds))
+        body0, body1 = m.site_bodyid[pieces.site0], m.site_bodyid[pieces.site1]
+        x0, x1 = s.site_xpos[pieces.site0], s.site_xpos[pieces.site1]
+        add = _Adder(m, t, s, np.array(pieces.tendon), length, jacobian)
+        if kind == WrapType.NONE:
+            add.segments(weight, body0, body1, x0, x1)
+            continue
+        way = _around(m, s, pieces, kind, has_side, x0, x1)
+        geom_body, bent = m.geom_bodyid[pieces.geom], weight * way.touches
+        add.segments(weight * ~way.touches, body0, body1, x0, x1)
+        add.segments(bent, body0, geom_body, x0, way.first)
+        add.segments(bent, geom_body, body1, way.last, x1)
+        np.add.at(length, pieces.tendon, bent * way.length)
     return length, jacobian
 
 
-def _add_segments(m: Any, t: Tree, s: State, segments: list[Segment], length: Array, jacobian: Array) -> None:
-    owner, weight, body0, body1, point0, point1 = (np.array(column) for column in zip(*segments))
-    step = point1 - point0
-    distance = np.linalg.norm(step, axis=1)
-    np.add.at(length, owner, weight * distance)
-    degenerate = distance < MINVAL
-    direction = step / np.where(degenerate, 1.0, distance)[:, None]
-    direction[degenerate] = [1.0, 0, 0]  # as mju_normalize3
-    free, force = np.zeros_like(direction), direction * weight[:, None]
-    rows = wrench_rows(m, t, s, body1, point1, force, free) - wrench_rows(m, t, s, body0, point0, force, free)
-    np.add.at(jacobian, owner, np.where((body0 != body1)[:, None], rows, 0.0))
+def _around(m: Any, s: State, pieces: Pieces, kind: WrapType, has_side: bool, x0: Array, x1: Array) -> Wrap:
+    radius = m.geom_size[pieces.geom, 0].reshape(-1, *[1] * (x0.ndim - 2))
+    side = s.site_xpos[pieces.side] if has_side else None
+    pos, mat = s.geom_xpos[pieces.geom], s.geom_xmat[pieces.geom]
+    return wrap(x0, x1, pos, mat, radius, kind == WrapType.SPHERE, side)
 
 
-def _path(m: Any, s: State, i: int) -> Iterator[Segment | float]:
-    """Straight segments of a spatial tendon, and lengths of the arcs between them."""
-    weight = 1.0
-    k, last = int(m.tendon_adr[i]), int(m.tendon_adr[i] + m.tendon_num[i]) - 1
-    while k < last:
-        if m.wrap_type[k] == WrapType.PULLEY:
-            weight = 1.0 / m.wrap_prm[k]
-            k += 1
-        elif m.wrap_type[k + 1] == WrapType.PULLEY:
-            k += 1
-        elif m.wrap_type[k + 1] == WrapType.SITE:
-            yield _between_sites(m, s, i, weight, m.wrap_objid[k], m.wrap_objid[k + 1])
-            k += 1
-        else:
-            yield from _around_geom(m, s, i, weight, k)
-            k += 2
+@dataclass
+class _Adder:
+    """Adds straight segments to the lengths and Jacobians of the tendons [n] that they belong to."""
 
+    m: Any
+    t: Tree
+    s: State
+    owner: Array
+    length: Array
+    jacobian: Array
 
-def _between_sites(m: Any, s: State, i: int, weight: float, site0: int, site1: int) -> Segment:
-    body = m.site_bodyid
-    return Segment(i, weight, body[site0], body[site1], s.site_xpos[site0], s.site_xpos[site1])
-
-
-def _around_geom(m: Any, s: State, i: int, weight: float, k: int) -> Iterator[Segment | float]:
-    """The path from the site at wrap k around the geom at k+1 to the site at k+2."""
-    site0, geom, site1 = m.wrap_objid[k : k + 3]
-    side = round(m.wrap_prm[k + 1])
-    way = wrap(
-        s.site_xpos[site0],
-        s.site_xpos[site1],
-        s.geom_xpos[geom],
-        s.geom_xmat[geom],
-        float(m.geom_size[geom, 0]),
-        m.wrap_type[k + 1] == WrapType.SPHERE,
-        s.site_xpos[side] if side >= 0 else None,
-    )
-    if way is None:
-        yield _between_sites(m, s, i, weight, site0, site1)
-        return
-    arc, point0, point1 = way
-    yield Segment(i, weight, m.site_bodyid[site0], m.geom_bodyid[geom], s.site_xpos[site0], point0)
-    yield arc * weight
-    yield Segment(i, weight, m.geom_bodyid[geom], m.site_bodyid[site1], point1, s.site_xpos[site1])
+    def segments(self, weight: Array, body0: Array, body1: Array, point0: Array, point1: Array) -> None:
+        """Segments between points [n, ..., 3] fixed to bodies [n]."""
+        step = point1 - point0
+        distance = norm(step)
+        np.add.at(self.length, self.owner, weight * distance)
+        degenerate = distance < MINVAL
+        direction = step / np.where(degenerate, 1.0, distance)[..., None]
+        direction[degenerate] = [1.0, 0, 0]  # as mju_normalize3
+        force, none = direction * weight[..., None], np.zeros_like(direction)
+        rows = wrench_rows(self.m, self.t, self.s, body1, point1, force, none)
+        rows -= wrench_rows(self.m, self.t, self.s, body0, point0, force, none)
+        rows[body0 == body1] = 0
+        np.add.at(self.jacobian, self.owner, rows)

@@ -7,6 +7,7 @@ import numpy as np
 from jaxsim.mjcf.derived_kinematics import (
     State,
     Tree,
+    cross,
     quat_conj,
     quat_mul,
     quat_normalize,
@@ -125,6 +126,6 @@ def _slider_crank(
     row = (
         _row(m, t, s, crank, by_vec, zero)
         - _row(m, t, s, slider, by_vec, zero)
-        + _row(m, t, s, slider, zero, np.cross(axis, by_axis))
+        + _row(m, t, s, slider, zero, cross(axis, by_axis))
     )
     return length * gear, row * gear

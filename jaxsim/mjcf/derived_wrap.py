@@ -11,133 +11,130 @@ and the path touches the circle if and only if this is positive. Without a side 
 the end points; with one it is the winding of the polyline p0 -> side -> p1.
 """
 
-import math
+from typing import NamedTuple
 
 import numpy as np
 
+from jaxsim.mjcf.derived_kinematics import cross, norm, times
 from jaxsim.types import MINVAL
 
 Array = np.ndarray
 
 
+class Wrap(NamedTuple):
+    """Where a path touches a geom: whether it does, length on the surface [...], first and last point."""
+
+    touches: Array
+    length: Array
+    first: Array
+    last: Array
+
+
 def wrap(
-    x0: Array, x1: Array, pos: Array, mat: Array, radius: float, is_sphere: bool, side: Array | None
-) -> tuple[float, Array, Array] | None:
-    """Path between the points x0 and x1 [3] around a geom.
+    x0: Array, x1: Array, pos: Array, mat: Array, radius: Array, is_sphere: bool, side: Array | None
+) -> Wrap:
+    """Path between the points x0 and x1 [..., 3] around a geom.
 
     Args:
-        pos, mat: position [3] and orientation [3, 3] of the geom; the axis of a cylinder is its z axis.
-        radius: of the sphere or the (infinitely long) cylinder, metre.
-        side: position [3] of the side site, or None; inside the geom it makes the path pass through the geom.
-
-    Returns:
-        length on the surface and the two points where the path meets it, or None if it is a straight line.
+        pos, mat: position [..., 3] and orientation [..., 3, 3] of the geom; a cylinder's axis is its z axis.
+        radius: [...] of the sphere or the (infinitely long) cylinder, metre.
+        side: position [..., 3] of the side site, or None; inside the geom it makes the path pass through it.
     """
-    p0, p1 = mat.T @ (x0 - pos), mat.T @ (x1 - pos)
-    if np.linalg.norm(p0) < MINVAL or np.linalg.norm(p1) < MINVAL:
-        return None
-    axes = _plane_through(p0, p1) if is_sphere else np.eye(3)[:2]
-    d0, d1 = axes @ p0, axes @ p1
+    p0, p1 = _local(mat, x0 - pos), _local(mat, x1 - pos)
+    axes = _plane_through(p0, p1) if is_sphere else np.broadcast_to(np.eye(3)[:2], (*p0.shape[:-1], 2, 3))
+    d0, d1 = times(axes, p0), times(axes, p1)
     if side is None:
-        arc = _around(d0, d1, None, radius)
+        touches, length, t0, t1 = _around(d0, d1, None, radius)
     else:
-        local = mat.T @ (side - pos)
-        inside = np.linalg.norm(local) < radius
-        arc = _through(d0, d1, radius) if inside else _around(d0, d1, axes @ local, radius)
-    if arc is None:
-        return None
-    length, t0, t1 = arc
-    w0, w1 = t0 @ axes, t1 @ axes
+        local = _local(mat, side - pos)
+        inside = norm(local) < radius
+        through, around = _through(d0, d1, radius), _around(d0, d1, times(axes, local), radius)
+        touches, length = (np.where(inside, a, b) for a, b in zip(through[:2], around[:2]))
+        t0, t1 = (np.where(inside[..., None], a, b) for a, b in zip(through[2:], around[2:]))
+    w0, w1 = (np.einsum("...k,...kj->...j", t, axes) for t in (t0, t1))
     if not is_sphere:
-        straight0, straight1 = np.linalg.norm(d0 - t0), np.linalg.norm(d1 - t1)
-        slope = (p1[2] - p0[2]) / (straight0 + length + straight1)
-        w0[2] = p0[2] + slope * straight0
-        w1[2] = p0[2] + slope * (straight0 + length)
-        length = math.hypot(length, w1[2] - w0[2])
-    return length, pos + mat @ w0, pos + mat @ w1
+        straight0, straight1 = norm(d0 - t0), norm(d1 - t1)
+        slope = (p1[..., 2] - p0[..., 2]) / np.maximum(straight0 + length + straight1, MINVAL)
+        w0[..., 2] = p0[..., 2] + slope * straight0
+        w1[..., 2] = p0[..., 2] + slope * (straight0 + length)
+        length = np.hypot(length, w1[..., 2] - w0[..., 2])
+    return Wrap(touches, length, pos + times(mat, w0), pos + times(mat, w1))
+
+
+def _local(mat: Array, vec: Array) -> Array:
+    return times(np.swapaxes(mat, -1, -2), vec)
+
+
+def _unit(vec: Array) -> Array:
+    return vec / np.maximum(norm(vec)[..., None], MINVAL)
 
 
 def _plane_through(p0: Array, p1: Array) -> Array:
-    """Two orthonormal directions [2, 3] that span the plane of the origin, p0 and p1."""
-    first = p0 / np.linalg.norm(p0)
-    normal = np.cross(p0, p1)
-    norm = np.linalg.norm(normal)
-    if norm < MINVAL:  # collinear: any plane does
-        other = np.ones(3)
-        other[np.argmax(np.abs(first))] = 0
-        normal = np.cross(first, other)
-        norm = np.linalg.norm(normal)
-    second = np.cross(normal / norm, first)
-    return np.stack([first, second / np.linalg.norm(second)])
+    """Two orthonormal directions [..., 2, 3] that span the plane of the origin, p0 and p1."""
+    first = _unit(p0)
+    normal = cross(p0, p1)
+    collinear = norm(normal)[..., None] < MINVAL  # any plane does
+    largest = np.arange(3) == np.argmax(np.abs(first), axis=-1)[..., None]
+    normal = _unit(np.where(collinear, cross(first, np.where(largest, 0.0, 1.0)), normal))
+    return np.stack([first, _unit(cross(normal, first))], -2)
 
 
-def _angle(a: Array, b: Array) -> float:
-    """Signed angle from a to b [2], in (-pi, pi]."""
-    return math.atan2(a[0] * b[1] - a[1] * b[0], a[0] * b[0] + a[1] * b[1])
+def _angle(a: Array, b: Array) -> Array:
+    """Signed angle from a to b [..., 2], in (-pi, pi]."""
+    return np.arctan2(a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0], np.sum(a * b, axis=-1))
 
 
-def _turned(direction: Array, angle: float, length: float) -> Array:
-    """A vector of given length, turned by an angle from a direction."""
-    c, s = math.cos(angle), math.sin(angle)
-    x, y = direction * (length / math.hypot(*direction))
-    return np.array([c * x - s * y, s * x + c * y])
+def _turned(direction: Array, angle: Array, length: Array) -> Array:
+    """Vectors [..., 2] of given lengths, turned by angles from directions."""
+    c, s = np.cos(angle), np.sin(angle)
+    vec = _unit(direction) * length[..., None]
+    return np.stack([c * vec[..., 0] - s * vec[..., 1], s * vec[..., 0] + c * vec[..., 1]], -1)
 
 
-def _around(d0: Array, d1: Array, side: Array | None, radius: float) -> tuple[float, Array, Array] | None:
-    """Arc length and tangent points of the path around the circle, or None if it does not touch it."""
-    len0, len1 = math.hypot(*d0), math.hypot(*d1)
-    if len0 < radius or len1 < radius or radius < MINVAL:
-        return None
-    if side is None:
-        winding = _angle(d0, d1)
-    else:
-        winding = _angle(d0, side) + _angle(side, d1)
-    reach0, reach1 = math.acos(radius / len0), math.acos(radius / len1)
-    arc = abs(winding) - reach0 - reach1
-    if arc <= 0:
-        return None
-    way = math.copysign(1.0, winding)
-    return radius * arc, _turned(d0, way * reach0, radius), _turned(d1, -way * reach1, radius)
+def _around(d0: Array, d1: Array, side: Array | None, radius: Array) -> tuple[Array, Array, Array, Array]:
+    """Whether the path around the circle touches it, its length on the circle, and the tangent points."""
+    len0, len1 = norm(d0), norm(d1)
+    outside = (len0 >= radius) & (len1 >= radius) & (radius >= MINVAL)
+    winding = _angle(d0, d1) if side is None else _angle(d0, side) + _angle(side, d1)
+    reach0, reach1 = (np.arccos(np.minimum(radius / np.maximum(n, MINVAL), 1.0)) for n in (len0, len1))
+    arc = np.abs(winding) - reach0 - reach1
+    way = np.copysign(1.0, winding)
+    t0, t1 = _turned(d0, way * reach0, radius), _turned(d1, -way * reach1, radius)
+    return outside & (arc > 0), radius * np.maximum(arc, 0.0), t0, t1
 
 
-def _through(d0: Array, d1: Array, radius: float) -> tuple[float, Array, Array] | None:
-    """The point where a path constrained to reach the circle touches it, or None if it crosses it.
+def _through(d0: Array, d1: Array, radius: Array) -> tuple[Array, Array, Array, Array]:
+    """Whether a path that must reach the circle touches it from outside, length 0, and twice the point where.
 
     At the touching point the two straight pieces make equal angles with the circle: with z the sine of that
     angle, asin(A z) + asin(B z) - 2 asin(z) + G = 0, A = r/|d0|, B = r/|d1|, G the angle between d0 and d1.
     """
-    len0, len1 = math.hypot(*d0), math.hypot(*d1)
-    if len0 <= radius or len1 <= radius or radius < MINVAL:
-        return None
+    len0, len1 = norm(d0), norm(d1)
+    outside = (len0 > radius) & (len1 > radius) & (radius >= MINVAL)
     step = d1 - d0
-    square = float(step @ step)
-    if square > MINVAL:
-        a = -float(step @ d0) / square
-        if 0 < a < 1 and math.hypot(*(d0 + a * step)) <= radius:
-            return None
-    between = abs(_angle(d0, d1))
-    if math.cos(between) < -1 + MINVAL:
-        return None
-    touch = _touching_point(d0, d1, radius / len0, radius / len1, between, radius)
-    return 0.0, touch, touch
+    square = np.sum(step * step, axis=-1)
+    at = -np.sum(step * d0, axis=-1) / np.maximum(square, MINVAL)
+    nearest = norm(d0 + at[..., None] * step)
+    crosses = (square > MINVAL) & (at > 0) & (at < 1) & (nearest <= radius)
+    between = np.abs(_angle(d0, d1))
+    touches = outside & ~crosses & (np.cos(between) >= -1 + MINVAL)
+    a, b = (np.minimum(radius / np.maximum(n, MINVAL), 1.0) for n in (len0, len1))
+    touch = _touching_point(d0, d1, a, b, between, radius)
+    return touches, np.zeros_like(len0), touch, touch
 
 
-def _touching_point(d0: Array, d1: Array, a: float, b: float, between: float, radius: float) -> Array:
-    middle = d0 + d1
-    fallback = middle * (radius / max(math.hypot(*middle), MINVAL))
-    if math.cos(between) > 1 - MINVAL:
-        return fallback
+def _touching_point(d0: Array, d1: Array, a: Array, b: Array, between: Array, radius: Array) -> Array:
+    """Bisection for z; where it has no solution, the point in the middle of the directions."""
 
-    def excess(z: float) -> float:
-        return math.asin(a * z) + math.asin(b * z) - 2 * math.asin(z) + between
+    def excess(z: Array) -> Array:
+        return np.arcsin(a * z) + np.arcsin(b * z) - 2 * np.arcsin(z) + between
 
-    low, high = 0.0, 1 - 1e-7
-    if excess(high) > 0:
-        return fallback
-    for _ in range(200):  # bisection: excess falls from `between` > 0 to below 0
+    low, high = np.zeros_like(a), np.full_like(a, 1 - 1e-7)
+    unsolvable = (np.cos(between) > 1 - MINVAL) | (excess(high) > 0)
+    for _ in range(60):
         z = 0.5 * (low + high)
-        low, high = (z, high) if excess(z) > 0 else (low, z)
-        if high - low < 1e-16:
-            break
-    way = math.copysign(1.0, _angle(d0, d1))
-    return _turned(d0, way * (math.asin(z) - math.asin(a * z)), radius)
+        positive = excess(z) > 0
+        low, high = np.where(positive, z, low), np.where(positive, high, z)
+    way = np.copysign(1.0, _angle(d0, d1))
+    touch = _turned(d0, way * (np.arcsin(z) - np.arcsin(a * z)), radius)
+    return np.where(unsolvable[..., None], _unit(d0 + d1) * radius[..., None], touch)

@@ -1,4 +1,4 @@
-"""Compile a height field asset: from a PNG image, a binary file or numbers in the model (MuJoCo mjCHField)."""
+"""Compile a height field asset: from a PNG image, a binary file or numbers in the model (mjCHField)."""
 
 from dataclasses import dataclass
 
