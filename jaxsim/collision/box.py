@@ -19,7 +19,8 @@ import numpy as np
 from jax import lax
 
 from jaxsim import math
-from jaxsim.collision.shape import NO_CONTACT, Contacts, Shape, first_true, pick, safe_norm
+from jaxsim.collision.shape import NO_CONTACT, Contacts, Shape, first_true, safe_norm
+from jaxsim.types import MINVAL
 
 Array = jax.Array
 
@@ -38,7 +39,7 @@ class Rounding(NamedTuple):
 
     separation: float  # of a separation, relative to the sum of all sizes
     parallel: float  # squared sine of the angle between edges
-    corner: float  # component of a unit axis that decides between corners
+    alias: float  # of a separation along an edge axis close to a face normal, relative to the sizes
     duplicate: float  # squared distance of equal vertices, relative to the face
     clip: float  # of clipped coordinates, relative to the face
 
@@ -63,11 +64,11 @@ def box_box(a: Shape, b: Shape, margin: Array) -> Contacts:
     offset = b.pos - a.pos
     rot = jnp.sum(a.mat[:, :, None] * b.mat[:, None, :], axis=0)
     rel = Relative(rot, math.matvec_t(a.mat, offset), -math.matvec_t(b.mat, offset), a.size, b.size)
-    slack = lax.stop_gradient(jnp.sum(a.size + b.size)) * eps.separation
-    face, edge, use_edge, overlap = _separating_axis(lax.stop_gradient(rel), margin + slack, slack, eps)
+    slack = eps.separation * jnp.sum(a.size + b.size)
+    face, edge, use_edge, overlap = _separating_axis(lax.stop_gradient(rel), margin + slack, eps)
 
     dist, pos, normal = _face_contacts(a, b, offset, rel, face, margin, eps)
-    edge_dist, edge_pos, edge_normal = _edge_contact(rel, edge, eps)
+    edge_dist, edge_pos, edge_normal = _edge_contact(rel, edge)
     first = np.arange(8) == 0
     edge_dist = jnp.where(first & (edge_dist <= margin + slack), edge_dist, NO_CONTACT)
     dist = jnp.where(overlap, jnp.where(use_edge, edge_dist, dist), NO_CONTACT)
@@ -80,7 +81,7 @@ def box_box(a: Shape, b: Shape, margin: Array) -> Contacts:
 # stage 1
 
 
-def _separating_axis(rel: Relative, limit: Array, slack: Array, eps: Rounding):
+def _separating_axis(rel: Relative, limit: Array, eps: Rounding):
     """The winning face [6] and edge pair [9] as one-hot masks, which of them wins, and whether any may touch.
 
     Edge direction (i, j) is e_i x r_j with r_j the columns of rot. Its components along the next and
@@ -107,8 +108,13 @@ def _separating_axis(rel: Relative, limit: Array, slack: Array, eps: Rounding):
     edge = first_true(edges >= best_edge - EDGE_BIAS * jnp.abs(best_edge))
     axis, _, other = _edge_axis(rel, edge)
     along = jnp.abs(jnp.sum(jnp.where(face, jnp.concatenate([axis, other]), 0)))
-    bias = jnp.where(along > ALIAS_COS, ALIAS_BIAS * jnp.abs(best_face), EDGE_BIAS * jnp.abs(best_edge))
-    use_edge = best_edge > best_face + bias + slack
+    scale = jnp.sum(size1 + size2)
+    bias = jnp.where(
+        along > ALIAS_COS,
+        ALIAS_BIAS * jnp.abs(best_face) + eps.alias * scale,
+        EDGE_BIAS * jnp.abs(best_edge) + eps.separation * scale,
+    )
+    use_edge = best_edge > best_face + bias
     return face, edge, use_edge, jnp.maximum(best_face, best_edge) <= limit
 
 
@@ -130,11 +136,11 @@ def _edge_axis(rel: Relative, edge: Array) -> tuple[Array, Array, Array]:
 # stage 2: two edges
 
 
-def _edge_contact(rel: Relative, edge: Array, eps: Rounding) -> tuple[Array, Array, Array]:
+def _edge_contact(rel: Relative, edge: Array) -> tuple[Array, Array, Array]:
     """Distance, position and normal of two edges, in the frame of a.
 
-    An edge runs through the corner furthest along the axis. Where the axis is square to a face, two edges
-    are equally far; then all are tried and the nearest pair is kept.
+    The edges run through the corners furthest along the axis. That is ambiguous only where the axis is
+    a face's normal too, and then the face has won.
     """
     pair = edge.reshape(3, 3)
     mine, yours = jnp.any(pair, axis=1), jnp.any(pair, axis=0)
@@ -142,33 +148,19 @@ def _edge_contact(rel: Relative, edge: Array, eps: Rounding) -> tuple[Array, Arr
     flip = jnp.where(jnp.sum(axis * rel.pos) < 0, -1, 1).astype(axis.dtype)
     axis, other = flip * axis, flip * other
 
-    corner1 = _corners(axis, rel.size1, mine, eps)
-    corner2 = _corners(-other, rel.size2, yours, eps)
-    corner2 = jnp.sum(corner2[:, None, :] * rel.rot[None], axis=-1) + rel.pos[None]
-    gap = (corner2[None] - corner1[:, None]).reshape(4, 3)
-    half1 = jnp.sum(jnp.where(mine, rel.size1, 0), keepdims=True)
-    half2 = jnp.sum(jnp.where(yours, rel.size2, 0), keepdims=True)
-    cos = jnp.sum(jnp.where(mine, along, 0))
-    sin2 = jnp.sum(jnp.where(mine, 0, along * along))
-    e1 = jnp.sum(jnp.where(mine[None], gap, 0), axis=1)
-    e2 = jnp.sum(gap * along[None], axis=1)
-    s = jnp.clip((e1 - cos * e2) / jnp.maximum(sin2, eps.parallel), -half1, half1)
+    corner1 = jnp.where(mine, 0, jnp.where(axis >= 0, rel.size1, -rel.size1))
+    corner2 = jnp.where(yours, 0, jnp.where(other >= 0, -rel.size2, rel.size2))
+    gap = rel.pos + math.matvec(rel.rot, corner2) - corner1
+    half1 = jnp.sum(jnp.where(mine, rel.size1, 0))
+    half2 = jnp.sum(jnp.where(yours, rel.size2, 0))
+    cos, e1 = jnp.sum(jnp.where(mine, along, 0)), jnp.sum(jnp.where(mine, gap, 0))
+    sin2 = jnp.maximum(jnp.sum(jnp.where(mine, 0, along * along)), MINVAL)
+    e2 = jnp.sum(gap * along)
+    s = jnp.clip((e1 - cos * e2) / sin2, -half1, half1)
     t = jnp.clip(cos * s - e2, -half2, half2)
-    s = jnp.clip(e1 + cos * t, -half1, half1)
-
-    point1 = jnp.repeat(corner1, 2, axis=0) + jnp.where(mine[None], s[:, None], 0)
-    gap = gap + t[:, None] * along[None] - jnp.where(mine[None], s[:, None], 0)
-    square = lax.stop_gradient(jnp.sum(gap * gap, axis=1))
-    nearest = first_true(square == jnp.min(square))
-    point1, gap = pick(nearest[None], point1)[0], pick(nearest[None], gap)[0]
-    return jnp.sum(gap * axis), point1 + 0.5 * gap, axis
-
-
-def _corners(axis: Array, size: Array, edge: Array, eps: Rounding) -> Array:
-    """Middles of the supporting edge and of its rival [2, 3], equal if it has none."""
-    corner = jnp.where(edge, 0, jnp.where(axis >= 0, size, -size))
-    either = jnp.abs(axis) < eps.corner
-    return jnp.stack([corner, jnp.where(either, -corner, corner)])
+    s = jnp.where(mine, jnp.clip(e1 + cos * t, -half1, half1), 0)
+    gap = gap + t * along - s
+    return jnp.sum(gap * axis), corner1 + s + 0.5 * gap, axis
 
 
 # stage 2: two faces
@@ -206,17 +198,21 @@ def _reference_frame(a: Shape, b: Shape, rel: Relative, face: Array) -> tuple[Ar
     """
     one = jnp.concatenate([rel.rot, rel.pos[:, None], rel.size1[:, None], a.mat.T], axis=1)
     two = jnp.concatenate([rel.rot.T, rel.reverse[:, None], rel.size2[:, None], b.mat.T], axis=1)
-    turned = jnp.stack([_roll(one, 1), _roll(one, 2), one, _roll(two, 1), _roll(two, 2), two])
-    chosen = pick(face[None], turned)[0]
+    mine = jnp.any(face[:3])
+    chosen = _put_last(face[:3] | face[3:], jnp.where(mine, one, two))
     return chosen[:, :3], chosen[:, 3], chosen[:, 4], chosen[:, 5:]
+
+
+def _put_last(chosen: Array, rows: Array) -> Array:
+    """Three rows in cyclic order such that the chosen one is last."""
+    return jnp.where(chosen[0], _roll(rows, 1), jnp.where(chosen[1], _roll(rows, 2), rows))
 
 
 def _incident_frame(q: Array, size: Array) -> tuple[Array, Array]:
     """The other box's axes in cyclic order with the one most along the reference normal last."""
     steep = jnp.abs(lax.stop_gradient(q[2]))
     normal = first_true(steep == jnp.max(steep))
-    rows = jnp.concatenate([q.T, size[:, None]], axis=1)
-    chosen = pick(normal[None], jnp.stack([_roll(rows, 1), _roll(rows, 2), rows]))[0]
+    chosen = _put_last(normal, jnp.concatenate([q.T, size[:, None]], axis=1))
     return chosen[:, :3].T, chosen[:, 3]
 
 
