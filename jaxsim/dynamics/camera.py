@@ -20,9 +20,8 @@ def camera_frames(m: Model, d: Data, cameras: np.ndarray) -> tuple[Array, Array]
     Fixed cameras move with their body; tracking ones keep their orientation and follow the body or its
     subtree's com; targeting ones look at a body or its subtree's com, upright.
     """
-    mode = np.where(m.cam_targetbodyid[cameras] < 0, np.minimum(m.cam_mode[cameras], TRACKCOM), m.cam_mode[cameras])
     untargeted = (m.cam_mode[cameras] > TRACKCOM) & (m.cam_targetbodyid[cameras] < 0)
-    mode = np.where(untargeted, FIXED, mode)
+    mode = np.where(untargeted, FIXED, m.cam_mode[cameras])
     groups = []
     for kind in np.unique(mode):
         here = np.flatnonzero(mode == kind)

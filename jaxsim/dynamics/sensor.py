@@ -73,8 +73,11 @@ def _families(m: Model, d: Data, mid: "Intermediate") -> Iterator[tuple[np.ndarr
     yield from _from_accelerations(m, d, mid, of)
 
 
-def _from_accelerations(m: Model, d: Data, mid: "Intermediate", of: Callable) -> Iterator[tuple[np.ndarray, Array]]:
-    meters, accelerations, loads = of(S.ACCELEROMETER), of(S.FRAMELINACC, S.FRAMEANGACC), of(S.FORCE, S.TORQUE)
+def _from_accelerations(
+    m: Model, d: Data, mid: "Intermediate", of: Callable
+) -> Iterator[tuple[np.ndarray, Array]]:
+    meters, accelerations = of(S.ACCELEROMETER), of(S.FRAMELINACC, S.FRAMEANGACC)
+    loads = of(S.FORCE, S.TORQUE)
     if not len(meters) + len(accelerations) + len(loads):
         return
     cacc = body_acceleration(m, d, mid)
@@ -162,8 +165,8 @@ def _limits(m: Model, d: Data, mid: "Intermediate", index: np.ndarray, joint: bo
     rows = mid.rows
     if mid.force is None:
         return jnp.zeros(len(index), d.qpos.dtype)
-    position, velocity, force = rows.pos - rows.margin, mul_scalar(rows.kind, rows.J, d.qvel), mid.force.scalar
-    values = jnp.stack([position, velocity, force]).reshape(-1)
+    velocity = mul_scalar(rows.kind, rows.J, d.qvel)
+    values = jnp.stack([rows.pos - rows.margin, velocity, mid.force.scalar]).reshape(-1)
     count = rows.pos.shape[0]
     quantity = (m.sensor_type[index] - (S.JOINTLIMITPOS if joint else S.TENDONLIMITPOS)) * count
     owner = _limit_owners(m, rows.kind, joint)

@@ -166,7 +166,7 @@ def accelerometers(m: Model, d: Data, s: np.ndarray, cacc: Array) -> Array:
 
 
 def forces_torques(m: Model, d: Data, s: np.ndarray, cfrc_int: Array) -> Array:
-    """FORCE and TORQUE [n, 3]: what each site's body gets from its parent (`cfrc_int` [n, 6]), at the site."""
+    """FORCE and TORQUE [n, 3] at each site: what its body gets from its parent (`cfrc_int` [n, 6])."""
     sites = sites_of(m, d, s)
     wrench = spatial.shift_force(cfrc_int, -_arm(m, d, sites))
     return pick(m, s, to_frame(sites.mat, wrench), SensorType.FORCE)

@@ -29,7 +29,7 @@ def implicit_minimum(
 ) -> tuple[Array, Array]:
     """`minimise(p, start, tolerances)`, differentiated implicitly with respect to p (and to nothing else).
 
-    Every traced number must be an argument: a custom derivative cannot close over values being differentiated.
+    Every traced number must be an argument: a custom derivative cannot close over what is differentiated.
     """
 
     @jax.custom_jvp

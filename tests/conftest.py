@@ -1,0 +1,90 @@
+"""Settings of every test: float64, strict promotion, a compilation cache; and the models to test on."""
+
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+import oracle
+from jaxsim import models as bundled
+
+ROOT = Path(__file__).resolve().parents[1]
+CORPUS = ROOT.parent / "shared" / "corpus"
+
+jax.config.update("jax_enable_x64", True)
+jax.config.update("jax_numpy_rank_promotion", "raise")
+jax.config.update("jax_numpy_dtype_promotion", "strict")
+jax.config.update("jax_compilation_cache_dir", str(ROOT / ".jax_cache"))
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+
+GYMNASIUM = ("ant", "half_cheetah", "hopper", "walker2d_v5", "humanoid", "inverted_double_pendulum")
+DM_CONTROL = ("cartpole", "cheetah", "walker", "hopper", "humanoid", "acrobot", "pendulum", "reacher")
+# of the corpus, those that are files of the two packages above are the long tail
+CORPUS_MODELS = (
+    ("mujoco_humanoid/humanoid.xml", False),
+    ("mjx_humanoid_pairs/humanoid.xml", False),
+    ("gym_ant/ant.xml", True),
+    ("gym_half_cheetah/half_cheetah.xml", True),
+    ("gym_hopper/hopper.xml", True),
+    ("dmc_cheetah/cheetah.xml", True),
+    ("dmc_walker/walker.xml", True),
+    ("dmc_hopper/hopper.xml", True),
+    ("dmc_humanoid/humanoid.xml", True),
+)
+
+
+def _package_file(package: str, *parts: str) -> Path | None:
+    """A file of an installed package, found without importing it."""
+    from importlib.util import find_spec
+
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return Path(spec.submodule_search_locations[0]).joinpath(*parts)
+
+
+def model_files() -> list:
+    """A pytest parameter per model: (path or None, why there is none)."""
+    params = [pytest.param(bundled.path(n), id=n) for n in bundled.names()]
+    for name in GYMNASIUM:
+        file = _package_file("gymnasium", "envs", "mujoco", "assets", f"{name}.xml")
+        params.append(_param(file, f"gymnasium-{name}", "gymnasium is not installed"))
+    for name in DM_CONTROL:
+        file = _package_file("dm_control", "suite", f"{name}.xml")
+        params.append(_param(file, f"dm_control-{name}", "dm_control is not installed"))
+    for name, tail in CORPUS_MODELS:
+        marks = [pytest.mark.slow] if tail else []
+        params.append(_param(CORPUS / name, name.split("/")[0], f"no corpus in {CORPUS}", marks))
+    return params
+
+
+def _param(file: Path | None, name: str, why: str, marks: list | None = None):
+    marks = list(marks or [])
+    if file is None or not file.exists():
+        marks.append(pytest.mark.skip(reason=why))
+    return pytest.param(file, id=name, marks=marks)
+
+
+def pytest_generate_tests(metafunc):
+    if "models" in metafunc.fixturenames:
+        metafunc.parametrize("models", model_files(), indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def models(request) -> oracle.Pair:
+    """Each model of the bundled ones, of gymnasium, dm_control and the corpus, in MuJoCo and here."""
+    return oracle.pair_of_file(request.param)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Random numbers, the same in every run."""
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def float32():
+    """Run a test in JAX's default precision."""
+    with jax.enable_x64(False):
+        yield
