@@ -9,7 +9,9 @@ from jax import lax
 Array = jax.Array
 
 
-def line_search(slope_curvature: Callable[[Array], tuple[Array, Array]], slope0: Array, iterations, tolerance) -> Array:
+def line_search(
+    slope_curvature: Callable[[Array], tuple[Array, Array]], slope0: Array, iterations: int, goal: Array
+) -> Array:
     """Step alpha with slope(alpha) = 0, for a convex function whose slope at 0 is negative.
 
     Starts at the full Newton step alpha = 1, which is exact unless rows change their state.
@@ -18,9 +20,8 @@ def line_search(slope_curvature: Callable[[Array], tuple[Array, Array]], slope0:
         slope_curvature: alpha -> first and second derivative along the line.
         slope0: slope at alpha = 0.
         iterations: most evaluations.
-        tolerance: stop when |slope| <= tolerance * |slope0|.
+        goal: stop when |slope| <= goal.
     """
-    goal = tolerance * jnp.abs(slope0)
 
     def unfinished(state):
         k, *_, done = state

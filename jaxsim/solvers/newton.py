@@ -25,11 +25,12 @@ Array = jax.Array
 
 
 class State(NamedTuple):
-    """An iterate x, with M x and the residual carried along instead of recomputed."""
+    """An iterate x; M x, the residual and the gradient are carried along instead of recomputed."""
 
     x: Array
     Mx: Array
     residual: Residual
+    gradient: Array
     iteration: Array
     done: Array
 
@@ -46,46 +47,54 @@ class Settings(NamedTuple):
 def newton(s: Structure, p: Problem, start: Array, options: Settings) -> tuple[Array, Array]:
     """Minimise the objective from `start` [nv]; returns the minimiser and the number of iterations.
 
-    Stops when the gradient norm, or the decrease that the quadratic model predicts, falls below the
-    tolerance (both scaled by 1 / trace(M)), or when the gradient is rounding noise.
+    Stops when the gradient norm or the decrease of the last step falls below the tolerance (both scaled by
+    1 / trace(M)), when the gradient is rounding noise, or when a step no longer moves x.
     """
     scale = 1 / jnp.trace(p.M)
 
     def unfinished(state: State):
         return (state.iteration < options.iterations) & ~state.done
 
-    def iterate(state: State) -> State:
+    def settle(state: State, decrease: Array, moved: Array) -> State:
+        """The gradient at a new iterate, and whether it is good enough."""
         pull = mul_jt(s, p, forces(s, p, state.residual))
         gradient = state.Mx - p.qfrc_smooth - pull
-        step = -spd_solve(*hessian(s, p, state.residual), gradient[:, None])[:, 0]
+        length = _norm(gradient)
+        noise = 4 * jnp.finfo(length.dtype).eps * (_norm(state.Mx) + _norm(p.qfrc_smooth) + _norm(pull))
+        done = (scale * jnp.minimum(length, decrease) < options.tolerance) | (length <= noise) | ~moved
+        return state._replace(gradient=gradient, done=done)
+
+    def iterate(state: State) -> State:
+        step = -spd_solve(*hessian(s, p, state.residual), state.gradient[:, None])[:, 0]
         Mstep = lax.dot(p.M, step, precision=lax.Precision.HIGHEST)
         dr = mul_j(s, p, step)
-        alpha = _step_length(s, p, state, gradient, step, Mstep, dr, options)
-        decrease = -0.5 * jnp.sum(gradient * step)
-        noise = 4 * jnp.finfo(gradient.dtype).eps * (_norm(state.Mx) + _norm(p.qfrc_smooth) + _norm(pull))
-        small = jnp.minimum(scale * decrease, scale * _norm(gradient)) < options.tolerance
+        slope = jnp.sum(state.gradient * step)
+        # as exact as MuJoCo asks for near the solution, and to a hundredth before
+        goal = options.ls_tolerance * jnp.maximum(options.tolerance * _norm(step) / scale, jnp.abs(slope))
+        alpha = line_search(_line(s, p, state, step, Mstep, dr), slope, options.ls_iterations, goal)
         x = state.x + alpha * step
-        done = small | (_norm(gradient) <= noise) | jnp.all(x == state.x)
         moved = Residual(*(None if a is None else a + alpha * b for a, b in zip(state.residual, dr)))
-        return State(x, state.Mx + alpha * Mstep, moved, state.iteration + 1, done)
+        new = State(x, state.Mx + alpha * Mstep, moved, step, state.iteration + 1, state.done)
+        return settle(new, -0.5 * alpha * slope, jnp.any(x != state.x))
 
-    x, Mx = start, lax.dot(p.M, start, precision=lax.Precision.HIGHEST)
-    first = State(x, Mx, residual(s, p, x), jnp.zeros((), jnp.int32), jnp.zeros((), bool))
+    Mx = lax.dot(p.M, start, precision=lax.Precision.HIGHEST)
+    first = State(start, Mx, residual(s, p, start), start, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
+    first = settle(first, jnp.full_like(scale, jnp.inf), jnp.ones((), bool))
     last = lax.while_loop(unfinished, iterate, first)
     return last.x, last.iteration
 
 
-def _step_length(s, p, state: State, gradient, step, Mstep, dr: Residual, options: Settings) -> Array:
-    """Exact line search along the Newton direction."""
+def _line(s: Structure, p: Problem, state: State, step: Array, Mstep: Array, dr: Residual):
+    """The objective along the Newton direction: step length -> slope and curvature."""
     gauss_slope = jnp.sum(step * (state.Mx - p.qfrc_smooth))
     gauss_curvature = jnp.sum(step * Mstep)
+    penalties = along(s, p, state.residual, dr)
 
-    def slope_curvature(alpha):
-        here = Residual(*(None if a is None else a + alpha * b for a, b in zip(state.residual, dr)))
-        slope, curvature = along(s, p, here, dr)
+    def at(alpha: Array) -> tuple[Array, Array]:
+        slope, curvature = penalties(alpha)
         return gauss_slope + alpha * gauss_curvature + slope, gauss_curvature + curvature
 
-    return line_search(slope_curvature, jnp.sum(gradient * step), options.ls_iterations, options.ls_tolerance)
+    return at
 
 
 def _norm(x: Array) -> Array:

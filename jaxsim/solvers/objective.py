@@ -6,6 +6,7 @@ with x the joint acceleration, a0 the unconstrained one and s the sum of the row
 minimiser is qacc, its gradient M x - qfrc_smooth - J^T f, its Hessian H = M + J^T s'' J.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -110,14 +111,20 @@ def forces(s: Structure, p: Problem, r: Residual) -> Residual:
     return Residual(_scalar_force(s, p, r.scalar), contact)
 
 
-def along(s: Structure, p: Problem, r: Residual, dr: Residual) -> tuple[Array, Array]:
-    """Slope and curvature of the penalties at r in the direction dr."""
-    slope = -jnp.sum(_scalar_force(s, p, r.scalar) * dr.scalar)
-    curvature = jnp.sum(_scalar_D(s, p, r.scalar) * dr.scalar * dr.scalar)
-    if p.contact is None:
-        return slope, curvature
-    more = s.law.along(p.contact, r.contact, dr.contact)
-    return slope + more[0], curvature + more[1]
+def along(s: Structure, p: Problem, r: Residual, dr: Residual) -> Callable[[Array], tuple[Array, Array]]:
+    """The penalties on a line: step length -> slope and curvature at r + alpha dr."""
+    contact = None if p.contact is None else s.law.along(p.contact, r.contact, dr.contact)
+
+    def at(alpha: Array) -> tuple[Array, Array]:
+        jar = r.scalar + alpha * dr.scalar
+        slope = -jnp.sum(_scalar_force(s, p, jar) * dr.scalar)
+        curvature = jnp.sum(_scalar_D(s, p, jar) * dr.scalar * dr.scalar)
+        if contact is None:
+            return slope, curvature
+        more = contact(alpha)
+        return slope + more[0], curvature + more[1]
+
+    return at
 
 
 def hessian(s: Structure, p: Problem, r: Residual) -> tuple[Array, Array]:
@@ -140,5 +147,5 @@ def _gram(a: Array, b: Array) -> Array:
 
 def gradient(s: Structure, p: Problem, x: Array) -> Array:
     """M x - qfrc_smooth - J^T f(J x - aref) [nv]; zero at qacc."""
-    force = forces(s, p, residual(s, p, x))
-    return lax.dot(p.M, x, precision=HIGHEST) - p.qfrc_smooth - mul_jt(s, p, force)
+    pull = mul_jt(s, p, forces(s, p, residual(s, p, x)))
+    return lax.dot(p.M, x, precision=HIGHEST) - p.qfrc_smooth - pull

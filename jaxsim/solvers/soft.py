@@ -3,13 +3,14 @@
 A contact law maps the residual w = J x - aref of a contact, along its axes [n, dim], to a force and its
 symmetric derivative; the solver knows nothing else about contacts. A law provides
 
-    cost(c, w) -> []            force(c, w) -> [n, dim]   (minus the gradient of the cost)
-    hessian(c, w) -> [n, dim, dim]                        along(c, w, dw) -> slope, curvature on a line
+    cost(c, w) -> []                  force(c, w) -> [n, dim], minus the gradient of the cost
+    hessian(c, w) -> [n, dim, dim]    along(c, w, dw) -> (alpha -> slope, curvature at w + alpha dw)
 
 Source: MuJoCo's Computation chapter, "Constraint model"; engine_core_constraint.c, mj_constraintUpdate.
 """
 
-from types import ModuleType, SimpleNamespace
+from collections.abc import Callable
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -19,9 +20,10 @@ from jaxsim.constraint.contact import ContactRows
 from jaxsim.types import Cone
 
 Array = jax.Array
+Line = Callable[[Array], tuple[Array, Array]]  # step length -> slope and curvature
 
 
-def law_of(cone: Cone) -> "SimpleNamespace | ModuleType":
+def law_of(cone: Cone) -> SimpleNamespace:
     """The contact law of a friction cone type."""
     return elliptic if cone == Cone.ELLIPTIC else pyramidal
 
@@ -55,6 +57,7 @@ def _frictionless_masked(c: ContactRows) -> ContactRows:
 
 
 def _pyramid_state(c: ContactRows, w: Array) -> tuple[ContactRows, Array, Array]:
+    """The contacts with idle friction zeroed, the edges' residuals, and D of the edges that push."""
     c = _frictionless_masked(c)
     jar = _edges(c, w)
     return c, jar, jnp.where(jar < 0, _edge_D(c), 0)
@@ -88,10 +91,17 @@ def _pyramidal_hessian(c: ContactRows, w: Array) -> Array:
     return jnp.concatenate([top, jnp.concatenate([mixed[:, :, None], tangent], axis=2)], axis=1)
 
 
-def _pyramidal_along(c: ContactRows, w: Array, dw: Array) -> tuple[Array, Array]:
-    c, jar, D = _pyramid_state(c, w)
-    rate = _edges(c, dw)
-    return jnp.sum(D * jar * rate), jnp.sum(D * rate * rate)
+def _pyramidal_along(c: ContactRows, w: Array, dw: Array) -> Line:
+    c = _frictionless_masked(c)
+    jar, rate, D = _edges(c, w), _edges(c, dw), _edge_D(c)
+    stiffness = D * rate
+
+    def at(alpha: Array) -> tuple[Array, Array]:
+        here = jar + alpha * rate
+        pushing = jnp.where(here < 0, stiffness, 0)
+        return jnp.sum(pushing * here), jnp.sum(pushing * rate)
+
+    return at
 
 
 pyramidal = SimpleNamespace(
@@ -160,10 +170,13 @@ def _elliptic_hessian(c: ContactRows, w: Array) -> Array:
     return diagonal + cone * scale
 
 
-def _elliptic_along(c: ContactRows, w: Array, dw: Array) -> tuple[Array, Array]:
-    slope = -jnp.sum(_elliptic_force(c, w) * dw)
-    hessian = _elliptic_hessian(c, w)
-    return slope, jnp.sum(dw[:, :, None] * hessian * dw[:, None])
+def _elliptic_along(c: ContactRows, w: Array, dw: Array) -> Line:
+    def at(alpha: Array) -> tuple[Array, Array]:
+        here = w + alpha * dw
+        slope = -jnp.sum(_elliptic_force(c, here) * dw)
+        return slope, jnp.sum(dw[:, :, None] * _elliptic_hessian(c, here) * dw[:, None])
+
+    return at
 
 
 elliptic = SimpleNamespace(
