@@ -1,4 +1,4 @@
-"""Compile an MJCF file: read, validate, resolve, assemble."""
+"""Compile an MJCF or URDF file: read, validate, resolve, assemble."""
 
 import os
 import sys
@@ -25,6 +25,7 @@ from jaxsim.mjcf.sensors import compile_sensor
 from jaxsim.mjcf.spec import IN_BODY, LISTS, Item, Spec
 from jaxsim.mjcf.tendons import compile_tendon
 from jaxsim.mjcf.tree import read_spec
+from jaxsim.mjcf.urdf import to_mjcf
 from jaxsim.mjcf.validate import validate
 from jaxsim.mjcf.visual import drop_visual, mark_visual
 
@@ -33,10 +34,10 @@ _NUSER = {"jnt": "joint", "cam": "camera"}
 
 
 def compile_mjcf(source: str | os.PathLike, assets: dict[str, bytes] | None = None) -> CompiledModel:
-    """Compile an MJCF model to arrays under mjModel's names.
+    """Compile an MJCF or URDF model to arrays under mjModel's names.
 
     Args:
-        source: path of an .xml file, or XML text.
+        source: path of an .xml or .urdf file, or XML text.
         assets: content of files by name, looked up before the disk.
 
     Returns:
@@ -65,6 +66,8 @@ def _compile(source: str | os.PathLike, assets: dict[str, bytes] | None) -> Comp
 
 
 def _resolve(root: Element, files: Files, problems: Problems) -> CompiledModel:
+    if root.tag == "robot":
+        root = to_mjcf(root, problems)
     validate(root, problems)
     spec = read_spec(root, files, problems)
     index = Index(spec, problems)
