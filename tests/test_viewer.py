@@ -29,19 +29,31 @@ def walk(steps=120, worlds=3, bodies=4):
 
 
 def toy_model():
-    """One geom of every primitive shape, all on moving bodies but the floor."""
-    shapes = [0, 2, 3, 4, 5, 6]
+    """One geom of every shape, all on moving bodies but the floor and the height field."""
+    shapes = [0, 2, 3, 4, 5, 6, 7, 1]
     n = len(shapes)
+    size = [[0, 0, 1], [0.3, 0, 0], [0.1, 0.3, 0], [0.1, 0.2, 0.3], [0.2, 0.1, 0], [0.2, 0.1, 0.3]]
     return SimpleNamespace(
         geom_type=np.array(shapes),
-        geom_bodyid=np.array([0, 1, 2, 3, 1, 2]),
-        geom_size=np.array(
-            [[0, 0, 1], [0.3, 0, 0], [0.1, 0.3, 0], [0.1, 0.2, 0.3], [0.2, 0.1, 0], [0.2, 0.1, 0.3]]
-        ),
+        geom_bodyid=np.array([0, 1, 2, 3, 1, 2, 3, 0]),
+        geom_size=np.array([*size, [0.2, 0.2, 0.2], [2, 1, 0.5]]),
         geom_pos=np.zeros((n, 3)),
         geom_quat=np.tile([1.0, 0, 0, 0], (n, 1)),
         geom_rgba=RNG.uniform(0.2, 1, (n, 4)),
-        geom_group=np.array([0, 0, 1, 2, 3, 0]),
+        geom_group=np.array([0, 0, 1, 2, 3, 0, 0, 0]),
+        geom_dataid=np.array([-1] * 6 + [1, 0]),
+        # the second of two meshes is a tetrahedron
+        mesh_vert=np.array([[9.0, 9, 9], [0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]),
+        mesh_face=np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]),
+        mesh_vertadr=np.array([0, 1]),
+        mesh_vertnum=np.array([1, 4]),
+        mesh_faceadr=np.array([0, 0]),
+        mesh_facenum=np.array([0, 4]),
+        hfield_data=np.array([0, 0.5, 1, 0.25, 0, 0]),
+        hfield_adr=np.array([0]),
+        hfield_nrow=np.array([2]),
+        hfield_ncol=np.array([3]),
+        hfield_size=np.array([[2, 1, 0.5, 0.1]]),
     )
 
 
@@ -77,16 +89,26 @@ def test_only_what_moves_is_stored():
     scene, packed = build_scene(toy_model(), walk(), ["world", "a", "b", "c"])
     assert scene["moving"] == [1, 2, 3]
     assert scene["buffers"]["position"]["shape"] == [2, 3 * 3 * 3, 120]
-    assert {g["shape"] for g in scene["geoms"]} == {
-        "plane",
-        "sphere",
-        "capsule",
-        "ellipsoid",
-        "cylinder",
-        "box",
-    }
+    shapes = ["plane", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "mesh"]
+    assert [g["shape"] for g in scene["geoms"]] == shapes
     # 7 numbers of 2 bytes each, before base64
-    assert len(packed) < 1.34 * (120 * 9 * 14 + 4 * 120 * 4 + 400)
+    assert len(packed) < 1.34 * (120 * 9 * 14 + 4 * 120 * 4 + 800)
+
+
+def test_meshes_and_height_fields_become_triangles():
+    scene, packed = build_scene(toy_model(), walk())
+    arrays = unpack(scene["buffers"], packed)
+
+    def points(name):
+        low, span = arrays[f"{name}_box"].reshape(2, 3)
+        return low + span * arrays[f"{name}_vert"] / 65535
+
+    np.testing.assert_allclose(points("mesh1"), toy_model().mesh_vert[1:], atol=1e-5)
+    np.testing.assert_array_equal(arrays["mesh1_face"], toy_model().mesh_face)
+    corners = [[-2, -1, 0], [0, -1, 0.25], [2, -1, 0.5], [-2, 1, 0.125], [0, 1, 0], [2, 1, 0]]
+    np.testing.assert_allclose(points("hfield0"), corners, atol=1e-4)
+    a, b, c = (points("hfield0")[arrays["hfield0_face"][:, k]] for k in range(3))
+    assert len(a) == 4 and np.all(np.cross(b - a, c - a)[:, 2] > 0)
 
 
 def test_subsampling_keeps_the_rate_and_the_end():
@@ -174,8 +196,8 @@ def test_a_browser_draws_it(player, tmp_path):
     assert "error" not in report, report
     assert report["glError"] == 0
     assert (report["frames"], report["worlds"]) == (61, 3)
-    # one floor for all, and of the five solids in each world the four that are not in group 3
-    assert report["instances"] == 1 + 3 * 4
+    # one floor for all, and of the seven solids in each world the six that are not in group 3
+    assert report["instances"] == 1 + 3 * 6
     assert min(report["colours"]) > 20, "the middle of the picture is nearly blank"
     root = json.loads(tags.text["scene"])["root"]
     end = np.concatenate([clip.xpos[-1, -1, root], clip.xquat[-1, -1, root]])

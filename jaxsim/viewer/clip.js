@@ -1,6 +1,6 @@
 // The recorded motion: unpack the payload, then give any body's pose at any time.
 
-const ARRAY_TYPES = { uint8: Uint8Array, int16: Int16Array, uint32: Uint32Array, float32: Float32Array };
+const ARRAY_TYPES = { uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, float32: Float32Array };
 
 async function unpackBuffers(index, packed) {
   const text = atob(packed.trim());
@@ -11,6 +11,12 @@ async function unpackBuffers(index, packed) {
   for (const [name, { offset, dtype, shape }] of Object.entries(index))
     arrays[name] = new ARRAY_TYPES[dtype](raw, offset, shape.reduce((a, b) => a * b, 1));
   return arrays;
+}
+
+// the vertices of a mesh, which are stored as fractions of its bounding box
+function meshPoints(arrays, name) {
+  const [low, span] = [0, 3].map((at) => arrays[`${name}_box`].subarray(at, at + 3));
+  return Float32Array.from(arrays[`${name}_vert`], (v, i) => low[i % 3] + (span[i % 3] * v) / 65535);
 }
 
 // undo the differences in time: byte planes [2][channels][frames] into int16 given to `take(frame, channel, value)`

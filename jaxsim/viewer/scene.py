@@ -99,8 +99,9 @@ def _add_mesh(model: Any, index: int, buffers: Buffers) -> str | None:
         return None
     if f"{name}_vert" not in buffers.index:
         vert, face, vertadr, vertnum, faceadr, facenum = arrays
-        buffers.add(f"{name}_vert", vert[vertadr[index] :][: vertnum[index]].astype(np.float32))
-        buffers.add(f"{name}_face", face[faceadr[index] :][: facenum[index]].astype(np.uint32))
+        _add_triangles(
+            buffers, name, vert[vertadr[index] :][: vertnum[index]], face[faceadr[index] :][: facenum[index]]
+        )
     return name
 
 
@@ -116,9 +117,17 @@ def _add_height_field(model: Any, index: int, buffers: Buffers) -> str | None:
         corner = (np.arange(int(nrow) - 1)[:, None] * ncol + np.arange(int(ncol) - 1)).reshape(-1)
         lower = np.stack([corner, corner + 1, corner + ncol], 1)
         upper = np.stack([corner + 1, corner + ncol + 1, corner + ncol], 1)
-        buffers.add(f"{name}_vert", np.stack([x, y, z], -1).reshape(-1, 3).astype(np.float32))
-        buffers.add(f"{name}_face", np.concatenate([lower, upper]).astype(np.uint32))
+        _add_triangles(buffers, name, np.stack([x, y, z], -1).reshape(-1, 3), np.concatenate([lower, upper]))
     return name
+
+
+def _add_triangles(buffers: Buffers, name: str, vert: np.ndarray, face: np.ndarray) -> None:
+    """Vertices as 16-bit fractions of their bounding box, and triangles."""
+    low = vert.min(0)
+    span = np.maximum(vert.max(0) - low, 1e-9)
+    buffers.add(f"{name}_box", np.concatenate([low, span]).astype(np.float32))
+    buffers.add(f"{name}_vert", np.round((vert - low) / span * 65535).astype(np.uint16))
+    buffers.add(f"{name}_face", face.astype(np.uint16 if len(vert) < 65536 else np.uint32))
 
 
 def root_body(model: Any, moving: np.ndarray) -> int:

@@ -100,28 +100,33 @@ function quadMesh(cells = 24) {
   return mesh.build();
 }
 
-// a triangle mesh with normals smoothed across edges of less than 40 degrees
+// a triangle mesh with normals smoothed across edges of less than 40 degrees; a vertex on a sharp edge is
+// repeated once for each of its normals
 function triangleMesh(points, faces) {
-  const mesh = new MeshBuilder();
-  const corners = faces.length;
-  const point = (i) => [points[3 * i], points[3 * i + 1], points[3 * i + 2]];
-  const around = new Map();
-  const normals = [];
-  for (let f = 0; f < corners; f += 3) {
-    const [a, b, c] = [point(faces[f]), point(faces[f + 1]), point(faces[f + 2])];
-    normals.push(cross(subtract(b, a), subtract(c, a)));
-    for (let k = 0; k < 3; k++) {
-      const key = point(faces[f + k]).join();
-      if (!around.has(key)) around.set(key, []);
-      around.get(key).push(f / 3);
-    }
+  const count = faces.length / 3;
+  const normals = new Float32Array(faces.length), units = new Float32Array(faces.length);
+  const around = Array.from({ length: points.length / 3 }, () => []);
+  for (let f = 0; f < count; f++) {
+    const [a, b, c] = [0, 1, 2].map((k) => points.subarray(3 * faces[3 * f + k], 3 * faces[3 * f + k] + 3));
+    const normal = cross(subtract(b, a), subtract(c, a));
+    normals.set(normal, 3 * f);
+    units.set(normalized(normal), 3 * f);
+    for (let k = 0; k < 3; k++) around[faces[3 * f + k]].push(f);
   }
-  for (let i = 0; i < corners; i++) {
-    const own = normalized(normals[Math.floor(i / 3)]);
-    const p = point(faces[i]);
-    const near = around.get(p.join()).filter((f) => dot(normalized(normals[f]), own) > 0.77);
-    const sum = near.reduce((total, f) => add(total, normals[f]), [0, 0, 0]);
-    mesh.indices.push(mesh.vertex(p, [0, 0, 0], near.length ? normalized(sum) : own));
+  const mesh = new MeshBuilder(), made = Array.from(around, () => []), none = [0, 0, 0];
+  for (let i = 0; i < faces.length; i++) {
+    const own = units.subarray(3 * Math.floor(i / 3), 3 * Math.floor(i / 3) + 3), sum = [0, 0, 0];
+    for (const f of around[faces[i]]) {
+      if (own[0] * units[3 * f] + own[1] * units[3 * f + 1] + own[2] * units[3 * f + 2] < 0.77) continue;
+      for (let k = 0; k < 3; k++) sum[k] += normals[3 * f + k];
+    }
+    const normal = normalized(sum);
+    let vertex = made[faces[i]].find((v) => dot(v.normal, normal) > 0.9999);
+    if (!vertex) {
+      vertex = { normal, index: mesh.vertex(points.subarray(3 * faces[i], 3 * faces[i] + 3), none, normal) };
+      made[faces[i]].push(vertex);
+    }
+    mesh.indices.push(vertex.index);
   }
   return mesh.build();
 }

@@ -95,7 +95,7 @@ class Stage {
     }
     for (const set of kinds.values()) {
       const make = PRIMITIVES[set.mesh];
-      const mesh = make ? make() : triangleMesh(arrays[`${set.mesh}_vert`], arrays[`${set.mesh}_face`]);
+      const mesh = make ? make() : triangleMesh(meshPoints(arrays, set.mesh), arrays[`${set.mesh}_face`]);
       set.batch = new Batch(gl, mesh, set.items.length * this.clip.worlds);
       this.batches[set.kind].push(set.batch);
       this.sets.push(set);
