@@ -62,7 +62,7 @@ BODY = (
         ("<mujoco><worldbody></mujoco>", "malformed XML: mismatched tag at column 22"),
         ('<!DOCTYPE m [<!ENTITY a "b">]><mujoco/>', "a DTD was found, none is allowed"),
         ("<mujoco>&lol;</mujoco>", "malformed XML: undefined entity"),
-        ("<robot/>", "the root element is <robot>; expected <mujoco>"),
+        ("<scene/>", "the root element is <scene>; expected <mujoco>"),
         ("<mujoco>" + "<worldbody>" * 2000, "elements are nested deeper than 1000"),
         ('<mujoco><include file="no.xml"/></mujoco>', "file not found: tried 'no.xml'"),
         ('<mujoco><compiler eulerseq="xyq"/></mujoco>', "expected three of the letters x y z X Y Z"),

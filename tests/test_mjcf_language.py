@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from test_mjcf_oracle import assert_equal
+from test_mjcf_oracle import assert_equal, oracle
 
-from jaxsim.mjcf import compile_mjcf
+from jaxsim.mjcf import MjcfError, compile_mjcf
 
 TETRAHEDRON = 'vertex="0 0 0  1 0 0  0 2 0  0 0 3"'
 
@@ -404,6 +404,44 @@ def test_attached_models_bring_assets_options_and_keyframes(tmp_path):
     assert m.key_qpos[1, -2] == 0.5
 
 
+CONFLICTS = [  # what the model says, what the attached one says, whether "error" and "merge" accept it
+    ("", '<option timestep=".01"/>', True, True),
+    ('<option timestep=".02"/>', '<option timestep=".01"/>', False, True),
+    ('<option iterations="3"/>', '<option iterations="7"/>', False, True),
+    ('<option gravity="0 0 -1"/>', '<option gravity="0 0 -2"/>', False, False),
+    ('<option cone="elliptic"/>', '<option cone="pyramidal"/>', False, False),
+    ('<option><flag contact="disable"/></option>', '<option><flag energy="enable"/></option>', True, True),
+    (
+        '<option><flag contact="disable"/></option>',
+        '<option><flag contact="enable"/></option>',
+        False,
+        True,
+    ),
+]
+
+
+@pytest.mark.parametrize("policy", ["warning", "merge", "error"])
+@pytest.mark.parametrize("ours, theirs, agrees, merges", CONFLICTS)
+def test_options_of_an_attached_model(tmp_path, monkeypatch, ours, theirs, agrees, merges, policy):
+    (tmp_path / "child.xml").write_text(
+        f'<mujoco model="child">{theirs}<worldbody><body><geom size="1"/></body></worldbody></mujoco>'
+    )
+    monkeypatch.chdir(tmp_path)  # MuJoCo logs its warnings to the working directory
+    scene = tmp_path / "scene.xml"
+    scene.write_text(
+        f"""<mujoco><compiler conflict="{policy}"/>{ours}
+          <asset><model name="child" file="child.xml"/></asset>
+          <worldbody><attach model="child" prefix="x_"/></worldbody></mujoco>"""
+    )
+    if {"warning": True, "merge": merges, "error": agrees}[policy]:
+        assert_equal(str(scene))
+        return
+    with pytest.raises(ValueError, match="conflict"):
+        oracle(str(scene))
+    with pytest.raises(MjcfError, match=r"scene\.xml:3: <attach>: attached model 'child' conflicts"):
+        compile_mjcf(scene)
+
+
 def test_includes_are_found_from_the_main_file_and_from_the_including_one(tmp_path):
     (tmp_path / "parts").mkdir()
     (tmp_path / "main.xml").write_text('<mujoco><include file="parts/a.xml"/></mujoco>')
@@ -422,8 +460,7 @@ def test_assets_are_looked_up_before_the_disk():
     assert m.names["geom"] == ["g"]
 
 
-def test_a_chain_of_a_thousand_bodies():
-    links, depth = "", 900
-    links = '<body pos="0 0 1"><joint/><geom size=".1"/>' * depth + "</body>" * depth
-    m = compile_mjcf(mujoco(f"<worldbody>{links}</worldbody>"))
-    assert m.nv == depth and np.array_equal(m.body_parentid[1:], np.arange(depth))
+def test_a_chain_of_900_bodies():
+    limb = '<body pos="0 0 1"><joint/><geom size=".1"/>' + '<body pos="0 0 1"><geom size=".1"/>' * 9
+    m = compile_mjcf(mujoco(f"<worldbody>{limb * 90}{'</body>' * 900}</worldbody>"))
+    assert m.nv == 90 and np.array_equal(m.body_parentid[1:], np.arange(900))

@@ -92,9 +92,8 @@ def _corpus() -> list[Path]:
         return [folder / row["entry_xml"] for row in csv.DictReader(manifest)]
 
 
-# what the compiler does not have, and says so; the names of length ranges that need a simulation
+# what the compiler does not have, and says so
 REFUSED = {"flag.xml", "floppy.xml", "rope.xml", "torus.xml"}
-SIMULATED = {"myofinger_v0.xml"}
 
 
 @pytest.mark.parametrize("name", models.names())
@@ -115,7 +114,4 @@ def test_corpus(path):
         with pytest.raises(MjcfError, match="refused: "):
             compile_mjcf(path)
         return
-    found = differences(compile_mjcf(path), oracle(str(path)))
-    if path.name in SIMULATED:
-        found.pop("actuator_lengthrange", None)
-    assert found == {}
+    assert differences(compile_mjcf(path), oracle(str(path))) == {}

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from jaxsim.mjcf import frames
+from jaxsim.mjcf.conflicts import resolve_conflicts
 from jaxsim.mjcf.errors import Fault, nearest
 from jaxsim.mjcf.reader import Element
 from jaxsim.mjcf.schema import defaults
@@ -177,6 +178,7 @@ def attach(spec: Spec, element: Element, body: Item, frame: Item | None) -> None
     if kind and any(item.name == rename(name) for item in spec.items(kind)):
         raise Fault(f"a {kind} called {rename(name)!r} exists already")
     if source is not spec:
+        resolve_conflicts(spec, source)
         _copy_assets(source, spec, rename)
     if kind == "body":
         rename.names["body"].add(found.name)

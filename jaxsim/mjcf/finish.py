@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxsim.mjcf import assemble, assemble_objects, derived, derived_tree
+from jaxsim.mjcf import assemble, assemble_objects, derived, derived_lengthrange, derived_tree
 from jaxsim.mjcf.compiled import CompiledModel
 from jaxsim.mjcf.errors import Fault
 from jaxsim.mjcf.spec import Spec
@@ -59,6 +59,10 @@ def finish(spec: Spec, m: CompiledModel) -> None:
     except np.linalg.LinAlgError:
         raise Fault("the inertia matrix is not positive definite: look for a negative armature") from None
     derived.spring_dampers(m, assemble.rows(spec.items("joint"), "springdamper", 2))
+    try:
+        derived_lengthrange.length_range(m, spec.length_range)
+    except ValueError as error:
+        raise Fault(str(error)) from None
     m.flg_gravcomp, m.flg_surfacevel, m.flg_adhesion = map(
         bool, (m.flg_gravcomp, m.flg_surfacevel, m.flg_adhesion)
     )

@@ -29,6 +29,10 @@ def read_options(root: Element, spec: Spec, problems: Problems) -> None:
     spec.option = SimpleNamespace(**merged["option"])
     spec.size = SimpleNamespace(**merged["size"])
     spec.statistic = SimpleNamespace(**merged["statistic"])
+    for section in root.find("option", "size"):
+        spec.authored |= set(section.values)
+        for flag in section.find("flag"):
+            spec.authored |= set(flag.values)
     spec.option_place = next((section.place for section in root.find("option")), root.place)
     spec.znear = merged.get("visual", {}).get("znear", 0.01)
 

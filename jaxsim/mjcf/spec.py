@@ -111,6 +111,7 @@ class Spec:
         self.model_name = "MuJoCo Model"
         self.settings = SimpleNamespace()
         self.option = SimpleNamespace()
+        self.authored: set[str] = set()  # options, sizes and flags that the file sets
         self.size = SimpleNamespace()
         self.statistic = SimpleNamespace()
         self.length_range = SimpleNamespace()
