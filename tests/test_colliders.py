@@ -294,3 +294,35 @@ def test_single_precision_finds_the_same_depth(pair):
     )
     clear = np.abs(double) > 1e-5  # of touching or not
     np.testing.assert_allclose(single[clear], double[clear], atol=1e-5)
+
+
+# primitives that run row by row when thousands of worlds lie along the last axis
+SLOW = {
+    "gather",
+    "scatter",
+    "scatter-add",
+    "dynamic_slice",
+    "dynamic_update_slice",
+    "sort",
+    "argmin",
+    "argmax",
+}
+SLOW |= {"while", "scan", "cond", "stack", "dot_general", "cumsum"}
+
+
+def primitives(jaxpr):
+    """Names of all primitives, those of inner programs included."""
+    for eqn in jaxpr.eqns:
+        inner = [v.jaxpr for v in eqn.params.values() if hasattr(v, "jaxpr")]
+        yield from [eqn.primitive.name] if not inner else [p for j in inner for p in primitives(j)]
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=IDS)
+def test_programs_are_short_and_elementwise(pair):
+    function, ncon = COLLIDERS[pair]
+    shape = Shape(jnp.zeros(3), jnp.eye(3), jnp.ones(3))
+    program, out = jax.make_jaxpr(function, return_shape=True)(shape, shape, jnp.zeros(()))
+    names = list(primitives(program.jaxpr))
+    assert not SLOW & set(names)
+    assert len(names) < {(G.CAPSULE, G.BOX): 450, (G.BOX, G.BOX): 650}.get(pair, 170)
+    assert [x.shape for x in out] == [(ncon,), (ncon, 3), (ncon, 3), (ncon, 3)]

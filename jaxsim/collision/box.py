@@ -222,11 +222,11 @@ def _clip(middle: Array, sides: Array, eps: Rounding) -> tuple[Array, Array]:
     Returns (u, v) [8, 2] where each edge of the parallelogram and of the square, walked
     counterclockwise, enters the other shape, and whether it does.
     """
-    (m00, m01), (m10, m11) = sides
+    m00, m01, m10, m11 = (sides[i : i + 1, j : j + 1] for i in (0, 1) for j in (0, 1))
     det = m00 * m11 - m01 * m10
-    inverse = jnp.stack([m11, -m01, -m10, m00]).reshape(2, 2) / det
-    map_ = jnp.stack([sides, inverse])
-    start = jnp.stack([middle, -math.matvec(inverse, middle)])
+    inverse = jnp.concatenate([m11, -m01, -m10, m00], axis=1).reshape(2, 2) / det
+    map_ = jnp.concatenate([sides[None], inverse[None]])
+    start = jnp.concatenate([middle[None], -math.matvec(inverse, middle)[None]])
     square, edges = jnp.asarray(SQUARE, det.dtype), jnp.asarray(EDGES, det.dtype)
     p = start[:, None] + _apply(map_, square)
     d = _apply(map_, edges)

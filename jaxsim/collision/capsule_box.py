@@ -188,7 +188,7 @@ def _beyond_face(centre, axis, half, end, normal, size) -> tuple[Array, Array, A
     point, speed = centre + end * axis, lead * axis
     still = jnp.abs(speed) < SHORT
     speed = jnp.where(still, 1, speed)
-    walls = jnp.stack([size - point, -size - point]) / speed[None]
+    walls = jnp.concatenate([(size - point)[None], (-size - point)[None]]) / speed[None]
     usable = (walls > 0) & ~(still | normal)[None]
     room = jnp.min(jnp.where(usable, walls, NO_CONTACT), keepdims=True).reshape(1)
     return lead, room, jnp.any(normal, keepdims=True)
