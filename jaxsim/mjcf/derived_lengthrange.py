@@ -66,10 +66,10 @@ def _limited(m: Any, i: int, settings: Any) -> bool:
 
 def _extremes(m: Any, worlds: list[tuple[int, int]], settings: Any) -> Array:
     """Least and greatest length [world, 2] in the last interval, for each actuator and direction."""
-    push = Pusher(m, settings)
     actuators = np.array([i for i, _ in worlds])
     directions = np.array([2.0 * side - 1 for _, side in worlds])
     moving, t, along = with_worlds(m), tree(m), paths(m)
+    push = Pusher(m, t, settings)
     count = len(worlds)
     qpos, qvel = np.tile(m.qpos0[:, None], count), np.zeros((m.nv, count))
     low, high = np.full(count, np.inf), np.full(count, -np.inf)

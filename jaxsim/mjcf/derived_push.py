@@ -28,11 +28,12 @@ Array = np.ndarray
 class Pusher:
     """What stays the same during the search: timestep, strength of the push, sources of constraint rows."""
 
-    def __init__(self, m: Any, settings: Any):
+    def __init__(self, m: Any, t: Tree, settings: Any):
         self.timestep = settings.timestep if settings.timestep > 0 else m.opt.timestep
         self.accel, self.maxforce = settings.accel, settings.maxforce
         self.armature = np.diag(derived.joint_armature(m))[..., None]
         self.tendon_armature = derived.tendon_armature(m)
+        self.coupled, self.carry = (t.below | t.below.T)[..., None], _carriers(m, t)
         active = m.eq_active0.astype(bool)
         self.equalities = [int(i) for i in np.flatnonzero(active)]
         if not np.isin(m.eq_type[active], (EqType.JOINT, EqType.TENDON)).all():
@@ -51,10 +52,11 @@ class Pusher:
     ) -> tuple[Array, Array]:
         """Next qpos [nq, world] and qvel [nv, world] with a force along, or against, moment [nv, world]."""
         inertia = rigid_inertia(m, t, s) + self.armature
-        inertia += np.einsum("tv...,tu...,t->vu...", ten_J, ten_J, self.tendon_armature) * _coupled(t)
+        if self.tendon_armature.any():
+            inertia += np.einsum("tv...,tu...,t->vu...", ten_J, ten_J, self.tendon_armature) * self.coupled
         inertia = np.moveaxis(inertia, -1, 0)
         force = self._force(inertia, moment, direction)
-        smooth = np.linalg.solve(inertia, (force - _bias(m, t, s, qvel)).T[..., None])[..., 0]
+        smooth = np.linalg.solve(inertia, (force - _bias(m, t, s, qvel, self.carry)).T[..., None])[..., 0]
         rows = Rows(m, s.qpos, qvel, ten_length, ten_J, self)
         qacc = _constrained(inertia, smooth, rows)
         qvel = qvel + self.timestep * qacc.T
@@ -64,12 +66,10 @@ class Pusher:
         """Generalised force [nv, world] that gives the wanted acceleration, within the maximal force."""
         response = np.linalg.solve(inertia, moment.T[..., None])[..., 0]
         force = moment * (direction * self.accel / np.maximum(MINVAL, np.linalg.norm(response, axis=1)))
-        norm = np.linalg.norm(force, axis=0)
-        return force * np.minimum(1, self.maxforce / np.maximum(norm, MINVAL)) if self.maxforce > 0 else force
-
-
-def _coupled(t: Tree) -> Array:
-    return (t.below | t.below.T)[..., None]
+        if self.maxforce > 0:
+            strength = np.maximum(np.linalg.norm(force, axis=0), MINVAL)
+            force = force * np.minimum(1, self.maxforce / strength)
+        return force
 
 
 def _cross_motion(vel: Array, v: Array) -> Array:
@@ -84,12 +84,12 @@ def _cross_force(vel: Array, f: Array) -> Array:
     return np.concatenate([cross(spin, f[..., :3]) + cross(vel[..., 3:], force), cross(spin, force)], -1)
 
 
-def _bias(m: Any, t: Tree, s: State, qvel: Array) -> Array:
-    """Coriolis and centrifugal forces [nv, world] (mj_rne without gravity)."""
+def _bias(m: Any, t: Tree, s: State, qvel: Array, carry: Array) -> Array:
+    """Coriolis and centrifugal forces [nv, world] (mj_rne without gravity); carry is from `_carriers`."""
     rate = s.cdof * qvel[..., None]
     moves = t.moves.astype(float)
     cvel = np.tensordot(moves, rate, 1)
-    cdof_dot = _cross_motion(np.tensordot(_before(m, t), rate, 1), s.cdof)
+    cdof_dot = _cross_motion(np.tensordot(carry, rate, 1), s.cdof)
     cdof_dot[_translations(m)] = 0
     cacc = np.tensordot(moves, cdof_dot * qvel[..., None], 1)
     inertia = spatial_inertia(m, s)
@@ -104,7 +104,7 @@ def _translations(m: Any) -> Array:
     return (m.jnt_type[m.dof_jntid] == JointType.FREE) & (index < 3)
 
 
-def _before(m: Any, t: Tree) -> Array:
+def _carriers(m: Any, t: Tree) -> Array:
     """[nv, nv]: dofs whose velocity carries the direction of a dof; those of the same rotation do not."""
     joint, linear = m.dof_jntid, _translations(m)
     same = (joint[:, None] == joint[None]) & (linear[:, None] == linear[None])
@@ -239,11 +239,10 @@ def _constrained(inertia: Array, smooth: Array, rows: Rows) -> Array:
 def _integrate(m: Any, qpos: Array, qvel: Array, timestep: float) -> Array:
     """qpos after moving with qvel (mj_integratePos)."""
     new = qpos.copy()
-    for j in range(m.njnt):
+    scalar = np.isin(m.jnt_type, (JointType.SLIDE, JointType.HINGE))
+    new[m.jnt_qposadr[scalar]] += timestep * qvel[m.jnt_dofadr[scalar]]
+    for j in np.flatnonzero(~scalar):
         adr, dof = m.jnt_qposadr[j], m.jnt_dofadr[j]
-        if m.jnt_type[j] in (JointType.SLIDE, JointType.HINGE):
-            new[adr] += timestep * qvel[dof]
-            continue
         if m.jnt_type[j] == JointType.FREE:
             new[adr : adr + 3] += timestep * qvel[dof : dof + 3]
             adr, dof = adr + 3, dof + 3

@@ -75,20 +75,22 @@ def tendon(m: Any, t: Tree, s: State, along: Paths) -> tuple[Array, Array]:
     np.add.at(length, owner[fixed], weight * s.qpos[m.jnt_qposadr[joint]])
     np.add.at(jacobian, (owner[fixed], m.jnt_dofadr[joint]), weight)
 
+    segments: list[tuple[Array, ...]] = []  # tendon, weight, bodies and points
     for (kind, has_side), pieces in along.items():
-        weight = np.array(pieces.weight).reshape(-1, *[1] * len(worlds))
+        owner, weight = np.array(pieces.tendon), np.array(pieces.weight).reshape(-1, *[1] * len(worlds))
         body0, body1 = m.site_bodyid[pieces.site0], m.site_bodyid[pieces.site1]
         x0, x1 = s.site_xpos[pieces.site0], s.site_xpos[pieces.site1]
-        add = _Adder(m, t, s, np.array(pieces.tendon), length, jacobian)
         if kind == WrapType.NONE:
-            add.segments(weight, body0, body1, x0, x1)
+            segments.append((owner, np.broadcast_to(weight, x0.shape[:-1]), body0, body1, x0, x1))
             continue
         way = _around(m, s, pieces, kind, has_side, x0, x1)
         geom_body, bent = m.geom_bodyid[pieces.geom], weight * way.touches
-        add.segments(weight * ~way.touches, body0, body1, x0, x1)
-        add.segments(bent, body0, geom_body, x0, way.first)
-        add.segments(bent, geom_body, body1, way.last, x1)
-        np.add.at(length, pieces.tendon, bent * way.length)
+        segments.append((owner, weight * ~way.touches, body0, body1, x0, x1))
+        segments.append((owner, bent, body0, geom_body, x0, way.first))
+        segments.append((owner, bent, geom_body, body1, way.last, x1))
+        np.add.at(length, owner, bent * way.length)
+    if segments:
+        _add(m, t, s, [np.concatenate(part) for part in zip(*segments)], length, jacobian)
     return length, jacobian
 
 
@@ -99,27 +101,17 @@ def _around(m: Any, s: State, pieces: Pieces, kind: WrapType, has_side: bool, x0
     return wrap(x0, x1, pos, mat, radius, kind == WrapType.SPHERE, side)
 
 
-@dataclass
-class _Adder:
-    """Adds straight segments to the lengths and Jacobians of the tendons [n] that they belong to."""
-
-    m: Any
-    t: Tree
-    s: State
-    owner: Array
-    length: Array
-    jacobian: Array
-
-    def segments(self, weight: Array, body0: Array, body1: Array, point0: Array, point1: Array) -> None:
-        """Segments between points [n, ..., 3] fixed to bodies [n]."""
-        step = point1 - point0
-        distance = norm(step)
-        np.add.at(self.length, self.owner, weight * distance)
-        degenerate = distance < MINVAL
-        direction = step / np.where(degenerate, 1.0, distance)[..., None]
-        direction[degenerate] = [1.0, 0, 0]  # as mju_normalize3
-        force, none = direction * weight[..., None], np.zeros_like(direction)
-        rows = wrench_rows(self.m, self.t, self.s, body1, point1, force, none)
-        rows -= wrench_rows(self.m, self.t, self.s, body0, point0, force, none)
-        rows[body0 == body1] = 0
-        np.add.at(self.jacobian, self.owner, rows)
+def _add(m: Any, t: Tree, s: State, segments: list[Array], length: Array, jacobian: Array) -> None:
+    """Add straight segments, between points [n, ..., 3] fixed to bodies [n], to the tendons they are of."""
+    owner, weight, body0, body1, point0, point1 = segments
+    step = point1 - point0
+    distance = norm(step)
+    np.add.at(length, owner, weight * distance)
+    degenerate = distance < MINVAL
+    direction = step / np.where(degenerate, 1.0, distance)[..., None]
+    direction[degenerate] = [1.0, 0, 0]  # as mju_normalize3
+    force, none = direction * weight[..., None], np.zeros_like(direction)
+    rows = wrench_rows(m, t, s, body1, point1, force, none)
+    rows -= wrench_rows(m, t, s, body0, point0, force, none)
+    rows[body0 == body1] = 0
+    np.add.at(jacobian, owner, rows)

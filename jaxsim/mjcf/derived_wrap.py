@@ -118,23 +118,26 @@ def _through(d0: Array, d1: Array, radius: Array) -> tuple[Array, Array, Array, 
     crosses = (square > MINVAL) & (at > 0) & (at < 1) & (nearest <= radius)
     between = np.abs(_angle(d0, d1))
     touches = outside & ~crosses & (np.cos(between) >= -1 + MINVAL)
-    a, b = (np.minimum(radius / np.maximum(n, MINVAL), 1.0) for n in (len0, len1))
+    a, b = (np.minimum(radius / np.maximum(n, MINVAL), 1 - 1e-15) for n in (len0, len1))
     touch = _touching_point(d0, d1, a, b, between, radius)
     return touches, np.zeros_like(len0), touch, touch
 
 
 def _touching_point(d0: Array, d1: Array, a: Array, b: Array, between: Array, radius: Array) -> Array:
-    """Bisection for z; where it has no solution, the point in the middle of the directions."""
+    """Newton's method for the angle asin(z); where there is none, the point in the middle of the directions.
 
-    def excess(z: Array) -> Array:
-        return np.arcsin(a * z) + np.arcsin(b * z) - 2 * np.arcsin(z) + between
-
-    low, high = np.zeros_like(a), np.full_like(a, 1 - 1e-7)
-    unsolvable = (np.cos(between) > 1 - MINVAL) | (excess(high) > 0)
-    for _ in range(60):
-        z = 0.5 * (low + high)
-        positive = excess(z) > 0
-        low, high = np.where(positive, z, low), np.where(positive, high, z)
+    The equation's left side is concave and falls: from the right of the solution, where the tangent at zero
+    leads, the iterates approach it without passing it.
+    """
+    nearly = 1 - 1e-7
+    unsolvable = np.arcsin(a * nearly) + np.arcsin(b * nearly) - 2 * np.arcsin(nearly) + between > 0
+    unsolvable |= np.cos(between) > 1 - MINVAL
+    angle = np.minimum(between / np.maximum(2 - a - b, MINVAL), np.pi / 2)
+    for _ in range(12):
+        z, c = np.sin(angle), np.cos(angle)
+        excess = np.arcsin(a * z) + np.arcsin(b * z) - 2 * angle + between
+        slope = a * c / np.sqrt(1 - (a * z) ** 2) + b * c / np.sqrt(1 - (b * z) ** 2) - 2
+        angle = np.clip(angle - excess / np.minimum(slope, -MINVAL), 0.0, np.pi / 2)
     way = np.copysign(1.0, _angle(d0, d1))
-    touch = _turned(d0, way * (np.arcsin(z) - np.arcsin(a * z)), radius)
+    touch = _turned(d0, way * (angle - np.arcsin(a * np.sin(angle))), radius)
     return np.where(unsolvable[..., None], _unit(d0 + d1) * radius[..., None], touch)
