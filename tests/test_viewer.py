@@ -183,24 +183,81 @@ FLAGS = (
 )  # fmt: skip
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium, chromium-browser or google-chrome on the path")
-def test_a_browser_draws_it(player, tmp_path):
-    path, clip, _ = player
+# press keys one after the other and note what each has changed
+KEYS = """
+<output id="keys"></output>
+<script>
+const seen = [];
+const get = (id) => document.getElementById(id);
+function look() {
+  return [
+    parseFloat(get("clock").textContent), get("colouring").value, get("world").value, get("speed").value,
+    document.documentElement.className, get("plots").hidden, document.body.className, get("follow").checked,
+  ];
+}
+function press(key) {
+  document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  seen.push(look());
+}
+function start() {
+  if (!get("selfcheck").textContent) return setTimeout(start, 100);
+  const keys = ["Home", "ArrowRight", "ArrowRight", ",", "End", "c", "2", "a", "[", "d", "p", "f", " "];
+  keys.forEach(press);
+  get("keys").textContent = JSON.stringify(seen);
+}
+start();
+</script>
+"""
+
+
+@pytest.fixture(scope="module")
+def drawn(player, tmp_path_factory):
+    """The elements' texts after a browser has run the self-check, and then the keys above."""
+    folder = tmp_path_factory.mktemp("browser")
+    page = folder / "page.html"
+    page.write_text(
+        player[0].read_text(encoding="utf-8").replace("</body>", KEYS + "</body>"), encoding="utf-8"
+    )
+    command = [CHROMIUM, *FLAGS, f"--user-data-dir={folder}", "--dump-dom"]
     done = subprocess.run(
-        [CHROMIUM, *FLAGS, f"--user-data-dir={tmp_path}", "--dump-dom", f"{path.as_uri()}#selfcheck"],
-        capture_output=True, text=True, timeout=120, check=True,
-    )  # fmt: skip
+        [*command, f"{page.as_uri()}#selfcheck&theme=light&plots=1"],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=True,
+    )
     tags = Tags()
     tags.feed(done.stdout)
-    report = json.loads(tags.text["selfcheck"])
+    return tags.text
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium, chromium-browser or google-chrome on the path")
+def test_a_browser_draws_it(player, drawn):
+    clip = player[1]
+    report = json.loads(drawn["selfcheck"])
     assert "error" not in report, report
     assert report["glError"] == 0
     assert (report["frames"], report["worlds"]) == (61, 3)
     # one floor for all, and of the seven solids in each world the six that are not in group 3
     assert report["instances"] == 1 + 3 * 6
     assert min(report["colours"]) > 20, "the middle of the picture is nearly blank"
-    root = json.loads(tags.text["scene"])["root"]
+    root = json.loads(drawn["scene"])["root"]
     end = np.concatenate([clip.xpos[-1, -1, root], clip.xquat[-1, -1, root]])
     shown = np.array(report["finalRootPose"])
     shown[3:] *= np.sign(shown[3:] @ end[3:])
     np.testing.assert_allclose(shown, end, atol=1e-3)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium, chromium-browser or google-chrome on the path")
+def test_the_keyboard_works(drawn):
+    home, right, second, left, end, colour, world, every, slow, dark, plots, follow, play = json.loads(
+        drawn["keys"]
+    )
+    assert [home[0], right[0], second[0], left[0], end[0]] == [0, 0.02, 0.04, 0.02, 1.19]
+    assert (end[1], colour[1]) == ("model", "body")
+    assert (end[2], world[2], every[2]) == ("-1", "2", "-1")
+    assert (every[3], slow[3]) == ("1", "0.5")
+    assert (slow[4], dark[4]) == ("", "dark")
+    assert (dark[5], plots[5]) == (False, True)
+    assert (plots[7], follow[7]) == (True, False)
+    assert (follow[6], play[6]) == ("", "playing")

@@ -6,7 +6,9 @@ worlds. Poses and sensor values belong to the time of their frame; qpos and qvel
 """
 
 import argparse
+import sys
 import time
+import warnings
 from typing import Any
 
 import jax
@@ -184,8 +186,12 @@ def _finish(data: Data, args: argparse.Namespace, record: dict[str, Any]) -> Non
     record |= {"warnings": warnings_of(data), "finite_worlds": finite}
     if args.json:
         print_json(record)
-    else:
+        return
+    with warnings.catch_warnings(record=True) as raised:
+        warnings.simplefilter("always")
         report(data)
+    for warning in raised:
+        print(f"jaxsim: warning: {warning.message}", file=sys.stderr)
 
 
 def _remark(args: argparse.Namespace, text: str) -> None:

@@ -41,6 +41,7 @@ class Player {
 
   scrub(time) {
     this.time = clamp(time || 0, 0, this.clip.duration);
+    this.#show();
     this.refresh();
   }
 
