@@ -1,0 +1,175 @@
+"""Derivatives of a step and of short rollouts, in both modes, against central differences."""
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+import pytest
+
+import jaxsim as js
+import oracle
+
+FLOOR = '<geom type="plane" size="5 5 .1" {}/>'
+CONTACTS = """<option cone="{cone}"/><worldbody><geom type="plane" size="5 5 .1" condim="{dim}" friction=".8 .02 .01"/>
+  <body pos="0 0 .098"><freejoint/><geom size=".1"/></body>
+  <body pos="0 .3 .098"><freejoint/><geom type="capsule" fromto="-.1 0 0 .2 .01 0" size=".1"/></body></worldbody>"""
+JOINTS = """<option integrator="{integrator}"/><default><geom contype="0" conaffinity="0"/></default><worldbody>
+  <body><joint name="s" type="slide" axis="1 0 .3" damping=".2"/><geom size=".1"/>
+    <body pos=".2 0 0"><joint name="h" axis="0 1 0" damping=".1" stiffness="2"/><geom size=".1" pos=".1 0 0"/>
+      <body pos=".3 0 0"><joint name="b" type="ball" damping=".1"/><geom size=".1" pos="0 .1 .1"/></body></body></body>
+  <body pos="0 1 0"><freejoint/><geom type="box" size=".1 .2 .3"/></body></worldbody>
+  <actuator><position joint="h" kp="9" kv="1"/><general joint="s" dyntype="filterexact" dynprm=".1" gaintype="affine"
+    gainprm="2 .1 -.3" biastype="affine" biasprm="0 -1 -.2"/><motor joint="b" gear=".1 .2 .3"/></actuator>"""
+ROWS = """<default><geom contype="0" conaffinity="0"/></default><worldbody>
+  <body name="a"><joint name="s" type="slide" axis="1 0 .3" {s}/><geom size=".1"/>
+    <body pos=".2 0 0"><joint name="h" axis="0 1 0" {h}/><geom size=".1" pos=".1 0 0"/>
+      <body name="c" pos=".3 0 0"><joint name="b" type="ball" {b}/><geom size=".1" pos="0 .1 .1"/></body></body></body>
+  <body name="d" pos=".6 0 0"><freejoint/><geom type="box" size=".1 .2 .3"/></body></worldbody>
+  <tendon><fixed name="t" {t}><joint joint="s" coef="1"/><joint joint="h" coef="-.4"/></fixed></tendon>
+  <equality>{e}</equality><actuator><motor joint="h"/></actuator>"""
+PLAIN = dict.fromkeys("shbte", "")
+
+
+def _rows(**parts: str) -> str:
+    return ROWS.format(**{**PLAIN, **parts})
+
+
+MODELS = {
+    "pyramidal-3": CONTACTS.format(cone="pyramidal", dim=3),
+    "pyramidal-6": CONTACTS.format(cone="pyramidal", dim=6),
+    "elliptic-3": CONTACTS.format(cone="elliptic", dim=3),
+    "elliptic-6": CONTACTS.format(cone="elliptic", dim=6),
+    "frictionless": CONTACTS.format(cone="elliptic", dim=1),
+    "euler": JOINTS.format(integrator="Euler"),
+    "rk4": JOINTS.format(integrator="RK4"),
+    "implicitfast": JOINTS.format(integrator="implicitfast"),
+    "frictionloss": _rows(s='frictionloss="3"', h='frictionloss=".001"', b='frictionloss=".2"', t='frictionloss=".1"'),
+    "limits": _rows(s='range="-.3 .01"', h='range="-1 2" margin=".4"', b='range="0 15"', t='limited="true" range="-.1 .02"'),
+    "connect-weld": _rows(e='<weld body1="c" body2="d" torquescale=".7"/><connect body1="a" body2="d" anchor=".2 .1 0"/>'),
+    "couplings": _rows(e='<joint joint1="s" joint2="h" polycoef="0 .5 .3 0 0"/><tendon tendon1="t"/>'),
+}
+PARAMETERS = ("body_mass", "geom_friction", "dof_damping", "geom_size", "jnt_axis")
+
+
+def _problem(xml: str, rng: np.random.Generator, steps: int):
+    """A smooth function of inputs and parameters through `steps` steps, and where to differentiate it."""
+    _, model = oracle.pair_of_xml(f"<mujoco>{xml}</mujoco>")
+    model = model.replace(opt=model.opt.replace(iterations=100, ls_iterations=50, tolerance=0.0))
+    qvel = jnp.asarray(0.3 * rng.standard_normal(model.nv))
+    data = js.make_data(model)
+    weight = [jnp.asarray(rng.standard_normal(n)) for n in (model.nq, model.nv)]
+    point = {
+        "qpos": data.qpos + jnp.asarray(0.01 * rng.standard_normal(model.nq)) * (model.njnt > 2),
+        "qvel": qvel,
+        "ctrl": jnp.asarray(0.3 * rng.standard_normal(model.nu)),
+        "qfrc_applied": jnp.asarray(0.1 * rng.standard_normal(model.nv)),
+        **{name: getattr(model, name) for name in PARAMETERS},
+    }
+
+    def loss(x):
+        changed = model.replace(**{name: x[name] for name in PARAMETERS})
+        inputs = {name: value for name, value in x.items() if name not in PARAMETERS}
+
+        def advance(d, _):
+            return js.step(changed, d), None
+
+        end, _ = jax.lax.scan(advance, data.replace(**inputs), None, length=steps)
+        return jnp.sum(weight[0] * end.qpos) + jnp.sum(weight[1] * end.qvel)
+
+    return loss, point
+
+
+def _directions(point: dict, rng: np.random.Generator) -> dict:
+    """A random direction in each input; parameters move in proportion to their size."""
+    tangent = {}
+    for name, x in point.items():
+        scale = np.asarray(x) if name in PARAMETERS else 1.0
+        tangent[name] = jnp.asarray(scale * rng.standard_normal(x.shape))
+    return tangent
+
+
+def _check(xml: str, rng: np.random.Generator, steps: int, tolerance: float = 1e-5) -> None:
+    """Reverse and forward mode agree with each other and with differences, input by input."""
+    loss, point = _problem(xml, rng, steps)
+    gradient = jax.jit(jax.grad(loss))(point)
+    forward = jax.jit(lambda x, t: jax.jvp(loss, (x,), (t,))[1])
+    value = jax.jit(loss)
+    whole = _directions(point, rng)
+    for name in point:
+        direction = {k: v if k == name else jnp.zeros_like(v) for k, v in whole.items()}
+        reverse = float(jnp.sum(gradient[name] * direction[name]))
+        assert abs(float(forward(point, direction)) - reverse) < 1e-9 * (1 + abs(reverse)), name
+        difference = [_difference(value, point, direction, eps) for eps in (1e-5, 1e-6, 1e-7)]
+        off = min(abs(x - reverse) for x in difference)
+        assert off < tolerance * (1e-2 + abs(reverse)), f"{name}: {reverse}, by differences {difference}"
+
+
+def _difference(value, point, direction, eps: float) -> float:
+    ahead, behind = (jax.tree.map(lambda x, t, e=e: x + e * t, point, direction) for e in (eps, -eps))
+    return float(value(ahead) - value(behind)) / (2 * eps)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_step(name, rng):
+    _check(MODELS[name], rng, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODELS)
+def test_rollout(name, rng):
+    _check(MODELS[name], rng, 8, 1e-4)
+
+
+def test_rollout_with_contact(rng):
+    _check(MODELS["elliptic-3"], rng, 8, 1e-4)
+
+
+BOUNCING = MODELS["pyramidal-3"]
+
+
+def test_batched_derivatives_are_those_of_each_world(rng):
+    """vmap of grad and of jacfwd; and the derivative of a vmapped step."""
+    _, model = oracle.pair_of_xml(f"<mujoco>{BOUNCING}</mujoco>")
+    data = js.make_data(model)
+    qvel = jnp.asarray(0.3 * rng.standard_normal((3, model.nv)))
+
+    def end(v):
+        return js.step(model, data.replace(qvel=v)).qvel
+
+    jacobians = jax.jit(jax.jacfwd(end))
+    each = jnp.stack([jacobians(v) for v in qvel])
+    np.testing.assert_allclose(jax.jit(jax.vmap(jax.jacfwd(end)))(qvel), each, atol=1e-9)
+    np.testing.assert_allclose(jax.jit(jax.vmap(jax.jacrev(end)))(qvel), each, atol=1e-9)
+    weight = jnp.asarray(rng.standard_normal((3, model.nv)))
+    of_batch = jax.jit(jax.grad(lambda v: jnp.sum(weight * jax.vmap(end)(v))))(qvel)
+    np.testing.assert_allclose(of_batch, jnp.einsum("bi,bij->bj", weight, each), atol=1e-9)
+
+
+DEGENERATE = {
+    "zero velocity in the air": (BOUNCING, lambda q: q + jnp.asarray([0, 0, 1.0, 0, 0, 0, 0] * 2, q.dtype)),
+    "rest on the floor": (BOUNCING, lambda q: q),
+    "exact touch": (BOUNCING, lambda q: q + jnp.asarray([0, 0, 0.002, 0, 0, 0, 0] * 2, q.dtype)),
+    "rest on the floor, elliptic": (MODELS["elliptic-6"], lambda q: q),
+    "joints at rest": (MODELS["rk4"], lambda q: q),
+    "implicit joints at rest": (MODELS["implicitfast"], lambda q: q),
+    "closed loops at rest": (MODELS["connect-weld"], lambda q: q),
+    "friction at rest": (MODELS["frictionloss"], lambda q: q),
+    "limits at zero": (MODELS["limits"], lambda q: q),
+}
+
+
+@pytest.mark.usefixtures("float32")
+@pytest.mark.parametrize("name", DEGENERATE)
+def test_finite_in_float32(name):
+    xml, place = DEGENERATE[name]
+    model = js.put_model(mujoco.MjModel.from_xml_string(f"<mujoco>{xml}</mujoco>"))
+    data = js.make_data(model)
+    assert data.qpos.dtype == jnp.float32
+
+    def total(qpos, qvel, ctrl, mass):
+        d = js.step(model.replace(body_mass=mass), data.replace(qpos=qpos, qvel=qvel, ctrl=ctrl))
+        return jnp.sum(d.qpos**2) + jnp.sum(d.qvel**2)
+
+    where = (place(data.qpos), data.qvel, data.ctrl, model.body_mass)
+    gradient = jax.jit(jax.grad(total, (0, 1, 2, 3)))(*where)
+    assert all(bool(jnp.isfinite(g).all()) for g in gradient)
