@@ -7,6 +7,7 @@ from jax import lax
 
 from jaxsim import math, spatial
 from jaxsim.data import Data
+from jaxsim.dynamics.armature import joint_armature
 from jaxsim.dynamics.tree import ancestor, dof_chain, dof_local_com, subtree, velocity_before
 from jaxsim.model import Model
 from jaxsim.rows import gather_groups, product, take
@@ -72,7 +73,7 @@ def crb(m: Model, d: Data) -> Data:
     half = lax.dot_general(force, d.cdof, (((1,), (1,)), ((), ())), precision=lax.Precision.HIGHEST)
     dtype = half.dtype
     half = half * jnp.asarray(lower - 0.5 * np.eye(m.nv), dtype)  # half the diagonal, then add the transpose
-    armature = m.dof_armature[:, None] * jnp.asarray(np.eye(m.nv), dtype)
+    armature = joint_armature(m)[:, None] * jnp.asarray(np.eye(m.nv), dtype)
     return d.replace(qM=half + half.T + armature)
 
 
@@ -90,7 +91,9 @@ def rne(m: Model, d: Data, cdof_dot: Array, qacc: Array | None = None) -> Array:
     if qacc is not None:
         rate = rate + d.cdof * qacc[:, None]
     cacc = product(ancestor(m.topology), rate) + gravity_acceleration(m)
-    force = spatial.inertia_mul(d.cinert, cacc) + spatial.cross_force(d.cvel, spatial.inertia_mul(d.cinert, d.cvel))
+    force = spatial.inertia_mul(d.cinert, cacc) + spatial.cross_force(
+        d.cvel, spatial.inertia_mul(d.cinert, d.cvel)
+    )
     return project_forces(m, d, force)
 
 
@@ -109,6 +112,6 @@ def project_forces(m: Model, d: Data, force: Array) -> Array:
 
 
 def project_wrenches(m: Model, d: Data, force: Array, torque: Array, point: Array) -> Array:
-    """Generalised force [nv] of world forces and torques [nbody, 3] applied at points [nbody, 3] of bodies."""
+    """Generalised force [nv] of world forces and torques [nbody, 3] at points [nbody, 3] of bodies."""
     arm = point - take(d.subtree_com, m.body_rootid)
     return project_forces(m, d, math.join(torque + math.cross(arm, force), force))

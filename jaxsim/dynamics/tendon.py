@@ -6,6 +6,8 @@ import numpy as np
 from jax import lax
 
 from jaxsim.data import Data
+from jaxsim.dynamics.armature import armature_of_tendons
+from jaxsim.dynamics.tree import coupled
 from jaxsim.model import Model
 from jaxsim.rows import take
 from jaxsim.types import WrapType
@@ -29,8 +31,8 @@ def tendon(m: Model, d: Data) -> tuple[Data, Array]:
 
 
 def tendon_armature(m: Model, d: Data, ten_J: Array) -> Data:
-    """Add the inertia of tendons to qM: J^T diag(armature) J."""
+    """Add the inertia of tendons to qM: J^T diag(armature) J, where MuJoCo's M has entries."""
     if not m.ntendon:
         return d
-    added = lax.dot((ten_J * m.tendon_armature[:, None]).T, ten_J, precision=lax.Precision.HIGHEST)
-    return d.replace(qM=d.qM + added)
+    added = lax.dot((ten_J * armature_of_tendons(m)[:, None]).T, ten_J, precision=lax.Precision.HIGHEST)
+    return d.replace(qM=d.qM + added * jnp.asarray(coupled(m.topology), added.dtype))

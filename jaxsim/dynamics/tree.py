@@ -35,6 +35,14 @@ def dof_chain(t: Topology) -> np.ndarray:
 
 
 @cache
+def coupled(t: Topology) -> np.ndarray:
+    """[nv, nv] 0/1: the entries of M that MuJoCo stores: dofs of one branch, and simple dofs on their own."""
+    chain = np.maximum(dof_chain(t), dof_chain(t).T)
+    simple = np.asarray(t.dof_simplenum) > 0
+    return np.where(simple[:, None] | simple[None], np.eye(t.nv), chain)
+
+
+@cache
 def velocity_before(t: Topology) -> np.ndarray:
     """[nv, nv] 0/1: row i marks the dofs whose velocity carries the axis of dof i.
 

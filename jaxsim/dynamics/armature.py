@@ -1,0 +1,30 @@
+"""Rotor inertia of joints and tendons, with what actuators reflect onto them (mj_actuatorArmature)."""
+
+import jax
+import numpy as np
+
+from jaxsim.model import Model
+from jaxsim.rows import scatter_add, take
+from jaxsim.types import TrnType
+
+Array = jax.Array
+
+
+def joint_armature(m: Model) -> Array:
+    """Armature of the dofs [nv]: their own, and armature gear^2 of the actuators on their joints."""
+    drives = np.flatnonzero(np.isin(m.actuator_trntype, (TrnType.JOINT, TrnType.JOINTINPARENT)))
+    if not len(drives):
+        return m.dof_armature
+    return m.dof_armature + take(_reflected(m, drives, m.njnt), m.dof_jntid)
+
+
+def armature_of_tendons(m: Model) -> Array:
+    """Armature of the tendons [ntendon]: their own, and armature gear^2 of the actuators on them."""
+    pulls = np.flatnonzero(np.asarray(m.actuator_trntype) == TrnType.TENDON)
+    return m.tendon_armature + _reflected(m, pulls, m.ntendon) if len(pulls) else m.tendon_armature
+
+
+def _reflected(m: Model, actuators: np.ndarray, size: int) -> Array:
+    gear = take(m.actuator_gear[:, 0], m.actuator_outadr[actuators])
+    target = m.actuator_trnid[actuators, 0]
+    return scatter_add(target, take(m.actuator_armature, actuators) * gear * gear, size)
