@@ -124,16 +124,15 @@ def compile_mesh(
         raise ValueError(f"inertia='{inertia}'; expected one of {', '.join(MODES)}")
     if -1 < maxhullvert < 4:
         raise ValueError(f"maxhullvert={maxhullvert}; expected more than 3, or -1 for no limit")
-    raw = read_mesh(data, extension) if data is not None else RawMesh()
-    if builtin:
-        raw, shell = mesh_builtin.build(builtin, np.asarray(params, float))
-        inertia = "shell" if shell and inertia == "legacy" else inertia
-    _add_written(raw, vertex, normal, texcoord, face)
     try:
-        return _compile(
-            raw, np.asarray(scale, float), np.asarray(refpos, float), np.asarray(refquat, float), inertia,
-            maxhullvert, smoothnormal, need_hull,
-        )  # fmt: skip
+        with np.errstate(all="ignore"):  # coordinates may be as large as they like; what matters is the result
+            raw = read_mesh(data, extension) if data is not None else RawMesh()
+            if builtin:
+                raw, shell = mesh_builtin.build(builtin, np.asarray(params, float))
+                inertia = "shell" if shell and inertia == "legacy" else inertia
+            _add_written(raw, vertex, normal, texcoord, face)
+            to_scale, to_pos, to_quat = (np.asarray(v, float) for v in (scale, refpos, refquat))
+            return _compile(raw, to_scale, to_pos, to_quat, inertia, maxhullvert, smoothnormal, need_hull)
     except ValueError as error:
         raise ValueError(f"mesh '{name}': {error}") from None
 
@@ -162,14 +161,10 @@ def _check(raw: RawMesh) -> None:
     if not np.all(np.isfinite(raw.vert)):
         raise ValueError(f"vertex {int(np.argmin(np.isfinite(raw.vert).all(axis=1)))} is not finite")
     if len(raw.texcoord) and len(raw.texcoord) != nvert and not len(raw.facetexcoord):
-        raise ValueError(
-            f"{len(raw.texcoord)} texture coordinates; expected one for each of {nvert} vertices"
-        )
+        raise ValueError(f"{len(raw.texcoord)} texture coordinates; expected one for each of {nvert} vertices")
     wrong = (raw.face < 0) | (raw.face >= nvert)
     if wrong.any():
-        raise ValueError(
-            f"face {int(np.argmax(wrong.any(axis=1)))} has vertex {raw.face[wrong][0]} of {nvert}"
-        )
+        raise ValueError(f"face {int(np.argmax(wrong.any(axis=1)))} has vertex {raw.face[wrong][0]} of {nvert}")
 
 
 def _compile(
@@ -203,10 +198,11 @@ def _compile(
             outlines = [np.concatenate([o[:1], o[:0:-1]]) for o in outlines]
     turn = quat_to_mat(refquat / np.linalg.norm(refquat))
     vert = ((vert - refpos) @ turn) * scale
-    with np.errstate(divide="ignore", invalid="ignore"):
-        normals = _unit((raw.normal.astype(np.float64) @ turn) / scale)
+    normals = _unit((raw.normal.astype(np.float64) @ turn) / scale)
 
     mass = mass_properties(vert, raw.face, hull.face if hull else None, inertia)
+    if not np.all(np.isfinite([mass.volume, *mass.pos, *mass.quat, *mass.boxsz])):
+        raise ValueError("its volume or inertia is not finite")
     axes = quat_to_mat(mass.quat)
     vert = (vert - mass.pos) @ axes
     compiled = MeshData(
