@@ -101,7 +101,7 @@ def set_state(data: Data, state: dict[str, jax.Array]) -> Data:
 
 
 _MEANING = {
-    Warning.CONTACTFULL: "contacts were dropped: the contact buffer or a broadphase group was full (raise max_contacts)",
+    Warning.CONTACTFULL: "contacts were dropped because their slots were full: raise max_contacts",
     Warning.BADQPOS: "the position became invalid and the world was reset",
     Warning.BADQVEL: "the velocity became invalid and the world was reset",
     Warning.BADQACC: "the acceleration became invalid and the world was reset",

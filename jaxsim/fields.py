@@ -170,10 +170,21 @@ o_solimp          5 1
 o_friction        5 1
 """)
 
-OPTION_INT = (
-    "integrator cone jacobian solver iterations ls_iterations noslip_iterations ccd_iterations "
-    "disableflags enableflags disableactuator sdf_initpoints sdf_iterations"
-).split()
+OPTION_INT = [
+    "integrator",
+    "cone",
+    "jacobian",
+    "solver",
+    "iterations",
+    "ls_iterations",
+    "noslip_iterations",
+    "ccd_iterations",
+    "disableflags",
+    "enableflags",
+    "disableactuator",
+    "sdf_initpoints",
+    "sdf_iterations",
+]
 
 # statistics of the model, traced
 STAT_REAL = _table("""

@@ -29,7 +29,7 @@ def load(
         The Model, on the default device, reals in the default float type. Nothing is compiled by XLA.
 
     Raises:
-        MjcfError: lists everything that is wrong with the file, or that cannot be simulated, with file and line.
+        MjcfError: lists with file and line everything that is wrong or cannot be simulated.
     """
     compiled = compile_mjcf(source, dict(assets) if assets else None)
     model = from_fields(compiled, compiled.names)

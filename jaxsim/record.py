@@ -75,7 +75,9 @@ def register(cls):
 
 def _keep_dtype(old: Any, new: Any) -> Any:
     """Cast plain numbers and weakly typed or double arrays to the dtype that the field has."""
-    if not hasattr(old, "dtype") or not isinstance(new, (int, float, bool, np.ndarray, np.generic, list, tuple, jax.Array)):
+    if not hasattr(old, "dtype") or not isinstance(
+        new, (int, float, bool, np.ndarray, np.generic, list, tuple, jax.Array)
+    ):
         return new
     if isinstance(new, jax.Array):
         stays = new.dtype == old.dtype and not getattr(new, "weak_type", False)

@@ -10,7 +10,16 @@ from jaxsim.dynamics.sensor import SUPPORTED_SENSORS
 from jaxsim.mjcf.errors import MjcfError, Place, Problem
 from jaxsim.model import Model
 from jaxsim.types import (
-    BiasType, DynType, EnableBit, EqType, GainType, GeomType, Integrator, SensorType, Solver, TendonType,
+    BiasType,
+    DynType,
+    EnableBit,
+    EqType,
+    GainType,
+    GeomType,
+    Integrator,
+    SensorType,
+    Solver,
+    TendonType,
     TrnType,
 )  # fmt: skip
 
@@ -25,14 +34,24 @@ def unsupported(model: Model) -> list[tuple[str, int, str]]:
 def _options(m: Model) -> Iterator[tuple[str, int, str]]:
     o = m.opt
     if o.integrator not in (Integrator.EULER, Integrator.RK4, Integrator.IMPLICITFAST):
-        yield "option", 0, f"integrator {o.integrator.name.lower()} is not simulated; use Euler, RK4 or implicitfast"
+        yield (
+            "option",
+            0,
+            f"integrator {o.integrator.name.lower()} is not simulated; use Euler, RK4 or implicitfast",
+        )
     if o.solver != Solver.NEWTON:
         yield "option", 0, f"solver {o.solver.name} is not available; use Newton"
     if o.noslip_iterations > 0:
         yield "option", 0, "noslip_iterations is not simulated"
     if float(np.asarray(o.density)) > 0 or float(np.asarray(o.viscosity)) > 0:
         yield "option", 0, "fluid forces (density, viscosity) are not simulated"
-    for bit in (EnableBit.SLEEP, EnableBit.DIAGEXACT, EnableBit.IPC, EnableBit.SPECULATIVE, EnableBit.INVDISCRETE):
+    for bit in (
+        EnableBit.SLEEP,
+        EnableBit.DIAGEXACT,
+        EnableBit.IPC,
+        EnableBit.SPECULATIVE,
+        EnableBit.INVDISCRETE,
+    ):
         if o.enables(bit):
             yield "option", 0, f"enable flag {bit.name.lower()} is not simulated"
     for size, what in (("nflex", "flexes"), ("nplugin", "plugins")):
@@ -88,8 +107,8 @@ def _wrapping_setpoints(m: Model) -> Iterator[tuple[str, int, str]]:
 
 def _pairs(m: Model) -> Iterator[tuple[str, int, str]]:
     pairs = candidate_pairs(m.topology, int(m.opt.disableflags))
-    kinds = np.stack([m.geom_type[pairs.geom1], m.geom_type[pairs.geom2]], axis=1) if len(pairs) else []
-    missing = {}
+    kinds = np.stack([m.geom_type[pairs.geom1], m.geom_type[pairs.geom2]], axis=1)
+    missing: dict[tuple[int, int], tuple[int, int]] = {}
     for (a, b), g1, g2 in zip(kinds, pairs.geom1, pairs.geom2):
         if (int(a), int(b)) not in COLLIDERS:
             missing.setdefault((int(a), int(b)), (int(g1), int(g2)))
@@ -107,7 +126,9 @@ def require_supported(model: Model, where: Where | None = None) -> None:
         model: the compiled model.
         where: (kind, index) -> Place of the element, if the model came from a file.
     """
-    problems = [Problem(_place(where, kind, i), _label(model, kind, i) + text) for kind, i, text in unsupported(model)]
+    problems = [
+        Problem(_place(where, kind, i), _label(model, kind, i) + text) for kind, i, text in unsupported(model)
+    ]
     if problems:
         raise MjcfError(problems)
 

@@ -66,7 +66,7 @@ def collide(m: Model, d: Data) -> Touching | None:
         found = jax.vmap(collider)(a, b, margin)
         found = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), found)
         reach = jnp.broadcast_to(margin[:, None], (*margin.shape, ncon)).reshape(-1)
-        parts.append(found._replace(dist=jnp.where(found.dist < reach, found.dist, NO_CONTACT)))
+        parts.append(found._replace(dist=jnp.where(found.dist <= reach, found.dist, NO_CONTACT)))
         rows.append(np.repeat(row, ncon) if isinstance(row, np.ndarray) else jnp.repeat(row, ncon))
     return _fill(m, _concatenate(parts), _concatenate_rows(rows), overflow)
 
@@ -89,7 +89,7 @@ def _gather_shapes(m: Model, d: Data, geom: np.ndarray, near: Array) -> Shape:
 
 
 def _broadphase(m: Model, d: Data, pairs: Pairs, reach: Array) -> tuple[Array | None, Array]:
-    """Indices of the pairs whose bounding spheres meet, in a fixed number of slots, and whether they sufficed.
+    """Pairs whose bounding spheres meet, in a fixed number of slots, and whether the slots were too few.
 
     None means that all pairs are to be tested. Bounding spheres of a folded body meet about twice as often
     as its geoms, so there are twice as many slots as contacts.
@@ -147,9 +147,7 @@ def contact_buffer(m: Model, d: Data, touching: Touching | None) -> Data:
     chosen = gather(table, row)
     ints = gather(jnp.asarray(np.stack([pairs.condim, pairs.geom1, pairs.geom2], axis=1), jnp.int32), row)
     ints = jnp.where(idle[:, None], jnp.asarray([[0, -1, -1]], jnp.int32), ints)
-    geometry = jnp.concatenate(
-        [touching.dist[:, None], touching.pos, touching.frame.reshape(-1, 9)], axis=1
-    )
+    geometry = jnp.concatenate([touching.dist[:, None], touching.pos, touching.frame.reshape(-1, 9)], axis=1)
     geometry = gather(geometry, order)
     contact = Contact(
         {

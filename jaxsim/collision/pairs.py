@@ -87,11 +87,17 @@ def groups(pairs: Pairs, t: Topology) -> list[tuple[tuple[int, int], np.ndarray]
 
 
 # most contacts that a geom of each type is usually part of, for sizing the contact buffer
-_TYPICAL = {GeomType.SPHERE: 1, GeomType.CAPSULE: 1, GeomType.ELLIPSOID: 1, GeomType.CYLINDER: 4, GeomType.BOX: 8}
+_TYPICAL = {
+    GeomType.SPHERE: 1,
+    GeomType.CAPSULE: 1,
+    GeomType.ELLIPSOID: 1,
+    GeomType.CYLINDER: 4,
+    GeomType.BOX: 8,
+}
 
 
 def default_nconmax(t: Topology, disableflags: int) -> int:
-    """Slots of the contact buffer: every possible contact where they are few, else what the geoms typically have."""
+    """Slots of the contact buffer: every possible contact if they are few, else what the geoms typically have."""
     from jaxsim.collision.table import COLLIDERS
 
     pairs = candidate_pairs(t, disableflags)

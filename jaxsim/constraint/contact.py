@@ -44,17 +44,23 @@ def contact_rows(m: Model, d: Data, touching: Touching) -> ContactRows:
     """
     pairs = pairs_of(m)
     params = pair_params(m, pairs)
-    weight = take(m.body_invweight0, m.geom_bodyid[pairs.geom1]) + take(
-        m.body_invweight0, m.geom_bodyid[pairs.geom2]
-    )
+    bodies = (m.geom_bodyid[pairs.geom1], m.geom_bodyid[pairs.geom2])
+    weight = sum(take(m.body_invweight0, b)[:, :1] for b in bodies)
     dim = int(pairs.condim.max())
     table = jnp.concatenate(
-        [params.friction, params.solref, params.solreffriction, params.solimp, params.margin[:, None], weight],
+        [
+            params.friction,
+            params.solref,
+            params.solreffriction,
+            params.solimp,
+            params.margin[:, None],
+            weight,
+        ],
         axis=1,
     )
     chosen = rows_of(table, touching.pair)
     friction, solref, solreffriction = chosen[:, :5], chosen[:, 5:7], chosen[:, 7:9]
-    solimp, margin, translation, rotation = chosen[:, 9:14], chosen[:, 14], chosen[:, 15], chosen[:, 16]
+    solimp, margin, translation = chosen[:, 9:14], chosen[:, 14], chosen[:, 15]
     active = touching.dist < margin
     # far from zero only in idle slots, where it would overflow in float32
     pos = jnp.where(active, touching.dist - margin, 0)

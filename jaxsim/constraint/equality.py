@@ -86,7 +86,7 @@ def _anchors(m: Model, d: Data, chosen: np.ndarray, first: int, second: int) -> 
     bodies, points = anchor_points(m, d, chosen, first, second)
     jacobians = [_point_jacobian(m, d, b, p) for b, p in zip(bodies, points)]
     difference = (x - y for x, y in zip(*jacobians))
-    return _Anchors(*bodies, *points, *difference)
+    return _Anchors(bodies[0], bodies[1], points[0], points[1], *difference)
 
 
 def _point_jacobian(m: Model, d: Data, body: np.ndarray, point: Array) -> tuple[Array, Array, Array, Array]:
@@ -156,7 +156,8 @@ def _weld(m: Model, d: Data, chosen: np.ndarray) -> EqualityRows:
     axis = jnp.swapaxes(a.angular, 1, 2)
     spread = (n, nv, 4)
     turned = math.quat_mul(
-        math.quat_mul(jnp.broadcast_to(left[:, None], spread), _pure(axis)), jnp.broadcast_to(right[:, None], spread)
+        math.quat_mul(jnp.broadcast_to(left[:, None], spread), _pure(axis)),
+        jnp.broadcast_to(right[:, None], spread),
     )
     rotation = 0.5 * jnp.swapaxes(turned[..., 1:], 1, 2) * scale[:, None]
     w1, w2 = take(d.cvel, a.body1)[:, :3], take(d.cvel, a.body2)[:, :3]

@@ -178,8 +178,11 @@ def _general_families(m: Model, d: Data, ten_J: Array, flags: int):
     if not flags & DisableBit.EQUALITY and m.neq:
         for e in equality_rows(m, d, ten_J):
             zero = jnp.zeros_like(e.pos)
-            yield 0, True, False, _Scalar(
-                e.J, e.pos, zero, e.active, e.solref, e.solimp, e.diag, zero, e.pos_norm, e.bias
+            yield (
+                0,
+                True,
+                False,
+                _Scalar(e.J, e.pos, zero, e.active, e.solref, e.solimp, e.diag, zero, e.pos_norm, e.bias),
             )
     if not flags & DisableBit.FRICTIONLOSS and np.any(m.tendon_hasfriction):
         yield 2, False, True, _tendon_friction(m, ten_J)

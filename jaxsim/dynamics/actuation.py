@@ -6,11 +6,9 @@ import numpy as np
 from jax import lax
 
 from jaxsim.data import Data
-
 from jaxsim.model import Model
 from jaxsim.rows import put, scatter_add, take
 from jaxsim.types import MAXVAL, MINVAL, BiasType, DisableBit, DynType, GainType, JointType, TrnType, Warning
-
 
 Array = jax.Array
 
@@ -125,7 +123,7 @@ def _signal(m: Model, d: Data, ctrl: Array) -> Array:
 def _clamp_tendons(m: Model, force: Array) -> Array:
     """Scale the forces on each limited tendon so that their sum stays in its actfrcrange."""
     limited = np.asarray(m.tendon_actfrclimited, bool)
-    pulls = np.flatnonzero((m.actuator_trntype == TrnType.TENDON))
+    pulls = np.flatnonzero(m.actuator_trntype == TrnType.TENDON)
     pulls = pulls[limited[m.actuator_trnid[pulls, 0]]] if len(pulls) else pulls
     if not len(pulls):
         return force
@@ -165,14 +163,14 @@ def _saturated_by_target(m: Model, d: Data) -> Array:
     target = m.actuator_trnid[:, 0]
     on_joint = np.isin(m.actuator_trntype, (TrnType.JOINT, TrnType.JOINTINPARENT))
     limited = np.asarray(m.jnt_actfrclimited, bool)
-    drives = np.flatnonzero(on_joint & limited[np.where(on_joint, target, 0)]) if m.njnt else []
+    drives = np.flatnonzero(on_joint & limited[np.where(on_joint, target, 0)]) if m.njnt else np.zeros(0, int)
     if len(drives):
         joint = target[drives]
         qfrc, bounds = take(d.qfrc_actuator, m.jnt_dofadr[joint]), take(m.jnt_actfrcrange, joint)
         saturated = put(saturated, drives, (qfrc <= bounds[:, 0]) | (qfrc >= bounds[:, 1]))
     on_tendon = m.actuator_trntype == TrnType.TENDON
     limited = np.asarray(m.tendon_actfrclimited, bool)
-    pulls = np.flatnonzero(on_tendon & limited[np.where(on_tendon, target, 0)]) if m.ntendon else []
+    pulls = np.flatnonzero(on_tendon & limited[np.where(on_tendon, target, 0)]) if m.ntendon else np.zeros(0, int)
     if len(pulls):
         tendon = target[pulls]
         total = take(scatter_add(tendon, take(d.actuator_force, pulls), m.ntendon), tendon)

@@ -52,7 +52,8 @@ def differentiate_pos(m: Model, dt: Array, qpos1: Array, qpos2: Array) -> Array:
 
 def straight_coordinates(m: Model) -> tuple[np.ndarray, np.ndarray]:
     """Addresses in qpos and in qvel of the coordinates that add like numbers."""
-    q, v = [], []
+    q: list[int] = []
+    v: list[int] = []
     for j in range(m.njnt):
         n = {JointType.FREE: 3, JointType.BALL: 0}.get(JointType(int(m.jnt_type[j])), 1)
         q.extend(range(int(m.jnt_qposadr[j]), int(m.jnt_qposadr[j]) + n))
@@ -107,7 +108,9 @@ def _implicitfast_acceleration(m: Model, d: Data, mid: Intermediate) -> Array:
     if not m.opt.disables(DisableBit.DAMPER):
         matrix = _add_diagonal(matrix, h * poly_force_slope(*damping(m), d.qvel, odd=True))
         if m.ntendon:
-            matrix = matrix + h * _gram(m, mid.ten_J, poly_force_slope(*tendon_damping(m), d.ten_velocity, odd=True))
+            matrix = matrix + h * _gram(
+                m, mid.ten_J, poly_force_slope(*tendon_damping(m), d.ten_velocity, odd=True)
+            )
     if m.nactuator and not m.opt.disables(DisableBit.ACTUATION):
         matrix = matrix - h * _gram(m, mid.moment, actuator_velocity_gain(m, d))
     qacc = solve(matrix, force)

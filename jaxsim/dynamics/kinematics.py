@@ -58,7 +58,7 @@ def _local_poses(m: Model, d: Data) -> tuple[Array, Array, Array, Array]:
     pos, quat = _rest_poses(m, d)
     anchors, axes = [], []
     for k in range(int(m.body_jntnum.max(initial=0))):  # the k-th joint of every body that has one
-        bodies = np.flatnonzero((m.body_jntnum > k))
+        bodies = np.flatnonzero(m.body_jntnum > k)
         joints = m.body_jntadr[bodies] + k
         is_free = m.jnt_type[joints] == JointType.FREE
         free, bodies_free = joints[is_free], bodies[is_free]
@@ -90,13 +90,15 @@ def _rest_poses(m: Model, d: Data) -> tuple[Array, Array]:
 
 
 def _apply_joints(m: Model, d: Data, joints: np.ndarray, pos: Array, quat: Array):
-    """Move bodies by one joint each (slide, hinge or ball); also anchors and axes, all in the parent frame."""
+    """Move bodies by one joint each (slide, hinge or ball); anchors and axes, all in the parent frame."""
     axis = math.rotate(quat, take(m.jnt_axis, joints))
     offset = take(m.jnt_pos, joints)
     anchor = pos + math.rotate(quat, offset)
     kind = m.jnt_type[joints]
     adr = m.jnt_qposadr[joints]
-    slide, hinge, ball = (np.flatnonzero(kind == t) for t in (JointType.SLIDE, JointType.HINGE, JointType.BALL))
+    slide, hinge, ball = (
+        np.flatnonzero(kind == t) for t in (JointType.SLIDE, JointType.HINGE, JointType.BALL)
+    )
 
     moved = []
     if len(slide):

@@ -39,5 +39,11 @@ def line_search(
         return k + 1, jnp.where(done, alpha, proposal), low, high, done
 
     one = jnp.ones_like(slope0)
-    start = (jnp.zeros((), jnp.int32), one, jnp.zeros_like(one), jnp.full_like(one, jnp.inf), jnp.zeros((), bool))
+    start = (
+        jnp.zeros((), jnp.int32),
+        one,
+        jnp.zeros_like(one),
+        jnp.full_like(one, jnp.inf),
+        jnp.zeros((), bool),
+    )
     return lax.while_loop(unfinished, step, start)[1]

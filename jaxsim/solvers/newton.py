@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxsim.solvers.linear import spd_solve
 from jaxsim.solvers.line_search import line_search
+from jaxsim.solvers.linear import spd_solve
 from jaxsim.solvers.objective import (
     Problem,
     Residual,
@@ -73,7 +73,7 @@ def newton(s: Structure, p: Problem, start: Array, options: Settings) -> tuple[A
         goal = options.ls_tolerance * jnp.maximum(options.tolerance * _norm(step) / scale, jnp.abs(slope))
         alpha = line_search(_line(s, p, state, step, Mstep, dr), slope, options.ls_iterations, goal)
         x = state.x + alpha * step
-        moved = Residual(*(None if a is None else a + alpha * b for a, b in zip(state.residual, dr)))
+        moved = jax.tree.map(lambda a, b: a + alpha * b, state.residual, dr)
         new = State(x, state.Mx + alpha * Mstep, moved, step, state.iteration + 1, state.done)
         return settle(new, -0.5 * alpha * slope, jnp.any(x != state.x))
 

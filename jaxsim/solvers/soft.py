@@ -122,7 +122,7 @@ def _elliptic_zones(c: ContactRows, w: Array):
     sliding = square > 0
     T = jnp.where(sliding, jnp.sqrt(jnp.where(sliding, square, 1)), 0)
     live = c.condim > 0
-    top = (N >= mu * T) & (sliding | (N >= 0))
+    top = (mu * T <= N) & (sliding | (N >= 0))
     bottom = ~top & ((mu * N + T <= 0) | (~sliding & (N < 0)))
     return N, U, T, live & bottom, live & ~top & ~bottom
 
@@ -179,6 +179,4 @@ def _elliptic_along(c: ContactRows, w: Array, dw: Array) -> Line:
     return at
 
 
-elliptic = SimpleNamespace(
-    cost=_elliptic_cost, force=_elliptic_force, hessian=_elliptic_hessian, along=_elliptic_along
-)
+elliptic = SimpleNamespace(cost=_elliptic_cost, force=_elliptic_force, hessian=_elliptic_hessian, along=_elliptic_along)

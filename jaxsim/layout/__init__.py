@@ -1,0 +1,17 @@
+"""How a batch of worlds is laid out: single-world code, run with the world axis last.
+
+Stage code is written for one world. `jax.vmap` would put the world axis first, [B, n, 3], where every
+small vector operation is strided. Here the traced single-world program is run again with each batched
+array's world axis last, [n, 3, B]: elementwise work is contiguous over worlds, taking rows copies runs of
+B numbers, and a constant matrix acts on all worlds in one product. Factorisations, which LAPACK wants
+matrix by matrix, go through the world-first rule of `jax.vmap`; so does any primitive without a rule here.
+
+`batched(fun)` is `fun` with two rules: under `vmap` it runs worlds-last, and its derivative is that of
+`fun` itself. On a CPU the worlds go through in chunks, so that temporaries stay in cache and a chunk waits
+for its own slowest world only.
+"""
+
+from jaxsim.layout import control, elementwise, products  # noqa: F401  (they register their rules)
+from jaxsim.layout.batch import batched
+
+__all__ = ["batched"]

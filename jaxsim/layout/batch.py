@@ -1,0 +1,89 @@
+"""Batches of worlds: chunks, streams, and the two rules of a batched function."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.custom_batching import custom_vmap
+
+from jaxsim.layout.evaluate import evaluate
+from jaxsim.layout.world import World, settled, spread
+
+Array = jax.Array
+
+CHUNK = 128  # worlds per chunk on a CPU
+STREAMS = 2  # loops over chunks that run side by side on a CPU
+
+
+def batched(fun: Callable) -> Callable:
+    """`fun(*pytrees) -> pytree` of one world, whose batches under `jax.vmap` run worlds-last.
+
+    Forward and reverse derivatives are those of `fun`.
+    """
+
+    @custom_vmap
+    def primal(*args):
+        return fun(*args)
+
+    @primal.def_vmap
+    def _(axis_size, in_batched, *args):
+        out = _run_batch(fun, axis_size, in_batched, args)
+        return out, jax.tree.map(lambda _: True, out)
+
+    @jax.custom_jvp
+    @functools.wraps(fun)
+    def wrapped(*args):
+        return primal(*args)
+
+    @wrapped.defjvp
+    def _(primals, tangents):
+        return jax.jvp(fun, primals, tangents)
+
+    return wrapped
+
+
+def _run_batch(fun: Callable, size: int, in_batched: Any, args: Any) -> Any:
+    """Trace one world, move batched inputs to worlds-last, run, and move outputs back."""
+    leaves, tree = jax.tree.flatten(args)
+    flags = jax.tree.leaves(in_batched)
+    single = [x[0] if b else x for x, b in zip(leaves, flags)]
+    closed, out_shape = jax.make_jaxpr(lambda *xs: fun(*jax.tree.unflatten(tree, xs)), return_shape=True)(*single)
+    out_tree = jax.tree.structure(out_shape)
+
+    def worlds_last(*xs):
+        moved = [World(jnp.moveaxis(x, 0, -1)) if b else x for x, b in zip(xs, flags)]
+        n = next(x.shape[0] for x, b in zip(xs, flags) if b)
+        outs = evaluate(closed.jaxpr, closed.consts, moved, n)
+        return settled(lambda xs: [jnp.moveaxis(x, -1, 0) for x in xs])([spread(x, n) for x in outs])
+
+    return jax.tree.unflatten(out_tree, _in_chunks(worlds_last, size, flags, leaves))
+
+
+def _in_chunks(fun: Callable, size: int, flags: list[bool], leaves: list[Array]) -> list[Array]:
+    """Run in chunks on a CPU; the last chunk is filled with copies of the first worlds."""
+    if jax.default_backend() != "cpu" or size <= CHUNK:
+        return fun(*leaves)
+    count = -(-size // CHUNK)
+    fill = count * CHUNK - size
+
+    def split(x):
+        if fill:
+            x = jnp.concatenate([x, x[:fill]])
+        return x.reshape(count, CHUNK, *x.shape[1:])
+
+    parts = [split(x) for x, b in zip(leaves, flags) if b]
+
+    def one(chunk):
+        chunk = iter(chunk)
+        return fun(*[next(chunk) if b else x for x, b in zip(leaves, flags)])
+
+    # independent loops run side by side, one per core
+    streams = min(STREAMS, count)
+    cuts = np.linspace(0, count, streams + 1).astype(int)
+    outs = [lax.map(one, [x[lo:hi] for x in parts]) for lo, hi in zip(cuts, cuts[1:])]
+    joined = [jnp.concatenate(xs) if len(xs) > 1 else xs[0] for xs in zip(*outs)]
+    return [x.reshape(count * CHUNK, *x.shape[2:])[:size] for x in joined]

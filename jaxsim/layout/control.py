@@ -1,0 +1,97 @@
+"""Rules for loops, branches and barriers."""
+
+import jax.numpy as jnp
+from jax import lax
+
+from jaxsim.layout.evaluate import evaluate, rule
+from jaxsim.layout.world import World, spread
+
+
+@rule("while")
+def _while(eqn, values, n):
+    """Run until every world is done; worlds that are done keep their state."""
+    p = eqn.params
+    nc, nb = p["cond_nconsts"], p["body_nconsts"]
+    cond_consts, body_consts, start = values[:nc], values[nc : nc + nb], values[nc + nb :]
+    shapes = [v.aval.shape for v in eqn.outvars]
+    for v in body_consts:
+        if isinstance(v, World) and (v.only_first or v.array.ndim > 2):
+            _ = v.first, v.array  # transposed once, outside the loop, if the loop needs it so
+
+    def cond(carry):
+        (out,) = evaluate(p["cond_jaxpr"].jaxpr, p["cond_jaxpr"].consts, [*cond_consts, *map(World, carry)], n)
+        return spread(out, n)
+
+    def step(carry):
+        active = cond(carry)
+        new = evaluate(p["body_jaxpr"].jaxpr, p["body_jaxpr"].consts, [*body_consts, *map(World, carry)], n)
+        return [jnp.where(active.reshape((1,) * len(s) + (n,)), spread(b, n), a) for a, b, s in zip(carry, new, shapes)]
+
+    first = [spread(v, n) for v in start]
+    return [World(x) for x in lax.while_loop(lambda c: jnp.any(cond(c)), step, first)]
+
+
+@rule("scan")
+def _scan(eqn, values, n):
+    """Scan with carries worlds-last; scanned inputs and outputs keep their leading axis."""
+    p = eqn.params
+    nc, nk = p["num_consts"], p["num_carry"]
+    consts, carry, xs = values[:nc], values[nc : nc + nk], values[nc + nk :]
+    worlds = [isinstance(x, World) for x in xs]
+    body = p["jaxpr"]
+
+    def step(carry, x):
+        slices = [World(a) if w else a for a, w in zip(x, worlds)]
+        out = evaluate(body.jaxpr, body.consts, [*consts, *map(World, carry), *slices], n)
+        out = [spread(o, n) for o in out]
+        return out[:nk], out[nk:]
+
+    start = [spread(c, n) for c in carry]
+    arrays = [x.array if w else x for x, w in zip(xs, worlds)]
+    carry, ys = lax.scan(step, start, arrays, length=p["length"], reverse=p["reverse"], unroll=p["unroll"])
+    return [World(x) for x in (*carry, *ys)]
+
+
+@rule("cond")
+def _cond(eqn, values, n):
+    """All branches run and the results are selected where worlds may differ in the choice."""
+    index, *operands = values
+    branches = eqn.params["branches"]
+    if not isinstance(index, World):
+        flags = [isinstance(v, World) for v in operands]
+
+        def branch(closed):
+            def run(*xs):
+                inner = [World(x) if f else x for x, f in zip(xs, flags)]
+                return [spread(o, n) for o in evaluate(closed.jaxpr, closed.consts, inner, n)]
+
+            return run
+
+        arrays = [v.array if f else v for v, f in zip(operands, flags)]
+        return [World(o) for o in lax.switch(index, [branch(b) for b in branches], *arrays)]
+    results = [[spread(o, n) for o in evaluate(b.jaxpr, b.consts, operands, n)] for b in branches]
+    chosen = index.array
+    outs = []
+    for options in zip(*results):
+        which = chosen.reshape((1,) * (options[0].ndim - 1) + (n,))
+        out = options[0]
+        for i, option in enumerate(options[1:], 1):
+            out = jnp.where(which == i, option, out)
+        outs.append(World(out))
+    return outs
+
+
+@rule("optimization_barrier")
+def _barrier(eqn, values, n):
+    outs = lax.optimization_barrier([v.array if isinstance(v, World) else v for v in values])
+    return [World(o) if isinstance(v, World) else o for o, v in zip(outs, values)]
+
+
+@rule("custom_linear_solve")
+def _custom_linear_solve(eqn, values, n):
+    """The solution only: the derivative of a batch is taken outside."""
+    lengths, closed = eqn.params["const_lengths"], eqn.params["jaxprs"].solve
+    skip = lengths.matvec + lengths.vecmat
+    consts = values[skip : skip + lengths.solve]
+    rhs = values[sum(lengths) :]
+    return evaluate(closed.jaxpr, closed.consts, [*consts, *rhs], n)

@@ -1,0 +1,211 @@
+"""Rules for elementwise primitives, for those that reshape, and for gathers."""
+
+from collections.abc import Callable
+
+import jax.numpy as jnp
+from jax import lax
+
+from jaxsim.layout.evaluate import RULES, fallback, rule
+from jaxsim.layout.world import Value, World, settled, spread
+
+ELEMENTWISE = [
+    "abs",
+    "acos",
+    "acosh",
+    "add",
+    "and",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cbrt",
+    "ceil",
+    "clamp",
+    "convert_element_type",
+    "copy",
+    "copy_p",
+    "cos",
+    "cosh",
+    "div",
+    "eq",
+    "erf",
+    "exp",
+    "exp2",
+    "expm1",
+    "floor",
+    "ge",
+    "gt",
+    "imag",
+    "integer_pow",
+    "is_finite",
+    "le",
+    "log",
+    "log1p",
+    "logistic",
+    "lt",
+    "max",
+    "min",
+    "mul",
+    "ne",
+    "neg",
+    "nextafter",
+    "not",
+    "or",
+    "pow",
+    "real",
+    "rem",
+    "round",
+    "rsqrt",
+    "select_n",
+    "shift_left",
+    "shift_right_arithmetic",
+    "shift_right_logical",
+    "sign",
+    "sin",
+    "sinh",
+    "sqrt",
+    "square",
+    "stop_gradient",
+    "sub",
+    "tan",
+    "tanh",
+    "xor",
+]
+
+
+@rule(*ELEMENTWISE)
+def _elementwise(eqn, values: list[Value], n: int) -> list[Value]:
+    shape = eqn.outvars[0].aval.shape
+    if any(isinstance(v, World) and v.only_first for v in values) and len(shape) > 1:
+        return _elementwise_first(eqn, values, n)
+    operands = []
+    for v in values:
+        x = v.array if isinstance(v, World) else jnp.asarray(v)
+        inner = x.ndim - isinstance(v, World)
+        if inner < len(shape):  # a scalar operand among arrays
+            ones = (1,) * (len(shape) - inner)
+            x = x.reshape(ones + x.shape) if isinstance(v, World) else x.reshape(ones + x.shape)
+        x = x if isinstance(v, World) else x[..., None]
+        operands.append(jnp.broadcast_to(x, (*shape, n)))
+    out = eqn.primitive.bind(*operands, **eqn.params)
+    return [World(o) for o in out] if eqn.primitive.multiple_results else [World(out)]
+
+
+def _elementwise_first(eqn, values: list[Value], n: int) -> list[Value]:
+    """In the worlds-first layout, where some operand is held in that layout only."""
+    shape = (n, *eqn.outvars[0].aval.shape)
+    operands = []
+    for v in values:
+        x = v.first if isinstance(v, World) else jnp.asarray(v)[None]
+        x = x.reshape(x.shape[:1] + (1,) * (len(shape) - x.ndim) + x.shape[1:])
+        operands.append(jnp.broadcast_to(x, shape))
+    return [World(first=eqn.primitive.bind(*operands, **eqn.params))]
+
+
+def _unary(transform: Callable[[dict, int], dict]) -> Callable:
+    """A rule for a one-operand primitive whose parameters need the world axis added."""
+
+    def rule(eqn, values, n):
+        x = values[0].array
+        out = eqn.primitive.bind(x, **transform(dict(eqn.params), x.ndim - 1))
+        return [World(o) for o in out] if eqn.primitive.multiple_results else [World(out)]
+
+    return rule
+
+
+@rule("broadcast_in_dim")
+def _broadcast_in_dim(eqn, values, n):
+    p = eqn.params
+    shape, dims = p["shape"], p["broadcast_dimensions"]
+    return [World(lax.broadcast_in_dim(values[0].array, (*shape, n), (*dims, len(shape))))]
+
+
+@rule("reshape")
+def _reshape(eqn, values, n):
+    return [World(lax.reshape(values[0].array, (*eqn.params["new_sizes"], n)))]
+
+
+@rule("transpose")
+def _transpose(eqn, values, n):
+    p = eqn.params["permutation"]
+    return [World(lax.transpose(values[0].array, (*p, len(p))))]
+
+
+@rule("slice")
+def _slice(eqn, values, n):
+    p, x = eqn.params, values[0].array
+    strides = p["strides"] or (1,) * (x.ndim - 1)
+    return [World(lax.slice(x, (*p["start_indices"], 0), (*p["limit_indices"], n), (*strides, 1)))]
+
+
+@rule("concatenate")
+def _concatenate(eqn, values, n):
+    parts = [v.array if isinstance(v, World) else spread(v, n) for v in values]
+    return [World(settled(lambda *xs: lax.concatenate(xs, eqn.params["dimension"]))(*parts))]
+
+
+@rule("stack")
+def _stack(eqn, values, n):
+    return [World(eqn.primitive.bind(*[spread(v, n) for v in values], **eqn.params))]
+
+
+@rule("pad")
+def _pad(eqn, values, n):
+    x, fill = values
+    config = [*eqn.params["padding_config"], (0, 0, 0)]
+    if isinstance(fill, World):
+        return fallback(eqn, values, n)
+    return [World(lax.pad(x.array, fill, config))]
+
+
+@rule("gather")
+def _gather(eqn, values, n):
+    """Rows at indices; a world's own indices become a batch dimension of the gather."""
+    x, index = values
+    p = dict(eqn.params)
+    d = p["dimension_numbers"]
+    sizes = tuple(p["slice_sizes"])
+    rank = len(eqn.outvars[0].aval.shape)
+    if isinstance(x, World):
+        axis = x.array.ndim - 1
+        if isinstance(index, World):
+            # index vectors stay last, worlds before them
+            starts = jnp.moveaxis(index.array, -1, -2)
+            d = d._replace(
+                operand_batching_dims=(*d.operand_batching_dims, axis),
+                start_indices_batching_dims=(*d.start_indices_batching_dims, starts.ndim - 2),
+            )
+            sizes = (*sizes, 1)
+        else:
+            starts = index
+            d = d._replace(offset_dims=(*d.offset_dims, rank))
+            sizes = (*sizes, n)
+        operand = x.array
+    else:
+        operand, starts = x, jnp.moveaxis(index.array, -1, -2)
+    p.update(dimension_numbers=d, slice_sizes=sizes)
+    shape = (*eqn.outvars[0].aval.shape, n)
+    out = settled(lambda a, i: eqn.primitive.bind(a, i, **p))(operand, starts)
+    if out.shape != shape:
+        return fallback(eqn, values, n)
+    return [World(out)]
+
+
+_SAME = _unary(lambda params, rank: params)  # axes keep their numbers, the world axis coming last
+RULES |= dict.fromkeys(
+    [
+        "squeeze",
+        "split",
+        "rev",
+        "reduce_max",
+        "reduce_min",
+        "reduce_prod",
+        "reduce_and",
+        "reduce_or",
+        "argmax",
+        "argmin",
+        "cumsum",
+    ],
+    _SAME,
+)
