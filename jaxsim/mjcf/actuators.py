@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxsim.mjcf.actuator_shortcuts import BIAS, DYN, GAIN, INPUT_NONE, INPUTS
+from jaxsim.mjcf.actuator_inputs import INPUT_NONE, INPUTS
+from jaxsim.mjcf.actuator_shortcuts import BIAS, DYN, GAIN
 from jaxsim.mjcf.errors import Fault
 from jaxsim.mjcf.index import Index
 from jaxsim.mjcf.limits import AUTO, FALSE, TRUE, check_limited, is_limited
@@ -61,11 +62,7 @@ def check_history(item: Item) -> None:
 
 
 def _transmission(actuator: Item, index: Index) -> None:
-    given = [
-        (t, kind, getattr(actuator, name))
-        for name, t, kind in _TRANSMISSIONS
-        if getattr(actuator, name, None)
-    ]
+    given = [(t, kind, getattr(actuator, name)) for name, t, kind in _TRANSMISSIONS if getattr(actuator, name, None)]
     if not given:
         raise Fault("a target is missing; expected joint, jointinparent, tendon, site, body or cranksite")
     trntype, kind, name = given[-1]

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from jaxsim.mjcf.actuator_inputs import INPUT_NONE
 from jaxsim.mjcf.errors import Fault
 from jaxsim.mjcf.schema import ENUMS
 
 Values = dict[str, Any]
 TRUE, FALSE = 1, 0
-INPUT_NONE = 16
 
 
 def dcmotor(actuator: Values, given: Values, inherited: Values | None, ctrlspec: int) -> Values:

@@ -1,7 +1,7 @@
 """Default classes: what an element starts from before its own attributes.
 
 A class starts as a copy of its parent and is then overlaid by its own elements, in document order. Actuators
-are special: a class has one actuator default, written with one of the shortcuts (see actuator_shortcuts.py).
+are special: a class has one actuator default, written with one of the shortcuts (see actuator_defaults.py).
 """
 
 from dataclasses import dataclass, field
@@ -63,9 +63,7 @@ class Defaults:
         """Read one top-level <default> section."""
         name = section.values.get("class")
         if name not in (None, "", "main"):
-            problems.add(
-                section.place, f"the top-level class is called {name!r}; it can only be called 'main'"
-            )
+            problems.add(section.place, f"the top-level class is called {name!r}; it can only be called 'main'")
         self._read(section, self.main, problems)
 
     def _read(self, section: Element, cls: DefaultClass, problems: Problems) -> None:
@@ -84,16 +82,12 @@ class Defaults:
             self.classes.setdefault(name or "", child)
             self._read(nested, child, problems)
 
-    def find(
-        self, element: Element, attribute: str, inherited: DefaultClass, problems: Problems
-    ) -> DefaultClass:
+    def find(self, element: Element, attribute: str, inherited: DefaultClass, problems: Problems) -> DefaultClass:
         """The class that an element's `class` or `childclass` names, else the inherited one."""
         name = element.values.get(attribute)
         if name is None:
             return inherited
         if name not in self.classes:
-            problems.add(
-                element.place, f"{attribute}={name!r} is not a default class{nearest(name, self.classes)}"
-            )
+            problems.add(element.place, f"{attribute}={name!r} is not a default class{nearest(name, self.classes)}")
             return inherited
         return self.classes[name]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from jaxsim.mjcf import actuator_shortcuts
+from jaxsim.mjcf import actuator_defaults
 from jaxsim.mjcf.defaults import DefaultClass, overlay
 from jaxsim.mjcf.errors import Problems
 from jaxsim.mjcf.expand import attach, replicate
@@ -20,7 +20,7 @@ def read_spec(root: Element, files: Files, problems: Problems) -> Spec:
     read_options(root, spec, problems)
     for section in root.find("default"):
         spec.defaults.read(section, problems)
-    actuator_shortcuts.check_defaults(spec.defaults.classes.values(), problems)
+    actuator_defaults.check_defaults(spec.defaults.classes.values(), problems)
     reader = _Reader(spec, problems)
     for tag in (
         "extension",
@@ -36,9 +36,7 @@ def read_spec(root: Element, files: Files, problems: Problems) -> Spec:
         for section in root.find(tag):
             getattr(reader, tag)(section)
     for _ in range(spec.size.nkey - len(spec.lists["key"])):
-        spec.lists["key"].append(
-            make("key", "key", Element("key", {}, root.place), defaults("key"), spec.settings)
-        )
+        spec.lists["key"].append(make("key", "key", Element("key", {}, root.place), defaults("key"), spec.settings))
     world = {**defaults("body"), "name": "world"}
     spec.world = new_body(world, root.place, spec.settings)
     for section in root.find("worldbody"):
@@ -73,10 +71,7 @@ class _Reader:
     def custom(self, section: Element) -> None:
         for element in section.children:
             if element.tag == "tuple":
-                parts = [
-                    make("", "tuple/element", e, defaults("tuple/element"), None)
-                    for e in element.find("element")
-                ]
+                parts = [make("", "tuple/element", e, defaults("tuple/element"), None) for e in element.find("element")]
                 self._add("tuple", "tuple", element, defaults("tuple"), parts=parts)
             elif element.tag in ("numeric", "text"):
                 self._add(element.tag, element.tag, element, defaults(element.tag))
@@ -133,7 +128,7 @@ class _Reader:
         for element in section.children:
             if element.tag in ACTUATORS:
                 with self.problems.of(element.place):
-                    values = actuator_shortcuts.resolve(element, self._class(element))
+                    values = actuator_defaults.resolve(element, self._class(element))
                     self._add("actuator", element.tag, Element(element.tag, {}, element.place), values)
 
     def sensor(self, section: Element) -> None:
@@ -155,12 +150,8 @@ class _Reader:
                     self._child_body(child, body, frame, cls)
                 case "frame":
                     if {"scale", "massscale", "scaling"} & set(child.values):
-                        self.problems.add(
-                            child.place, "refused: scaling the contents of a frame is not supported"
-                        )
-                    inner = make(
-                        "frame", "frame", child, defaults("frame"), self.spec.settings, frame=frame, body=body
-                    )
+                        self.problems.add(child.place, "refused: scaling the contents of a frame is not supported")
+                    inner = make("frame", "frame", child, defaults("frame"), self.spec.settings, frame=frame, body=body)
                     body.contents["frame"].append(inner)
                     self.body(child, body, inner, cls)
                 case "replicate":
