@@ -2,6 +2,25 @@
 
 from jaxsim.data import Contact, Data, get_state, make_data, report, reset, set_state, warnings_of
 from jaxsim.derivatives import inverse_jacobians, transition_jacobians
+from jaxsim.diagnose import Diagnosis, diagnose
+from jaxsim.dynamics.explicit import ConstraintRows, constraint_rows, contact_force
+from jaxsim.dynamics.integrate import differentiate_pos, integrate_pos
+from jaxsim.dynamics.jacobian import (
+    apply_ft,
+    full_m,
+    jac,
+    jac_body,
+    jac_body_com,
+    jac_dot,
+    jac_geom,
+    jac_site,
+    jac_subtree_com,
+    mul_m,
+    object_acceleration,
+    object_velocity,
+    solve_m,
+)
+from jaxsim.dynamics.set_const import set_const
 from jaxsim.interop import get_data, put_data, put_model
 from jaxsim.load import load
 from jaxsim.mjcf import MjcfError
@@ -9,24 +28,45 @@ from jaxsim.model import Model, Option
 from jaxsim.simulate import forward, inverse, rollout, step
 
 __all__ = [
+    "ConstraintRows",
     "Contact",
     "Data",
+    "Diagnosis",
     "MjcfError",
     "Model",
     "Option",
+    "apply_ft",
+    "constraint_rows",
+    "contact_force",
+    "diagnose",
+    "differentiate_pos",
     "forward",
+    "full_m",
     "get_data",
     "get_state",
+    "integrate_pos",
     "inverse",
     "inverse_jacobians",
+    "jac",
+    "jac_body",
+    "jac_body_com",
+    "jac_dot",
+    "jac_geom",
+    "jac_site",
+    "jac_subtree_com",
     "load",
     "make_data",
+    "mul_m",
+    "object_acceleration",
+    "object_velocity",
     "put_data",
     "put_model",
     "report",
     "reset",
     "rollout",
+    "set_const",
     "set_state",
+    "solve_m",
     "step",
     "transition_jacobians",
     "warnings_of",
