@@ -10,6 +10,7 @@ from jaxsim.mjcf.errors import Fault, Problems
 from jaxsim.mjcf.frames import EPS, IDENTITY, ZERO
 from jaxsim.mjcf.geoms import compile_geom, compile_site
 from jaxsim.mjcf.limits import FALSE, TRUE, check_limited, is_limited
+from jaxsim.mjcf.principal import principal_axes
 from jaxsim.mjcf.schema import ENUMS
 from jaxsim.mjcf.spec import Item, Spec
 from jaxsim.mjcf.viewing import compile_camera, compile_light
@@ -127,7 +128,7 @@ def _principal(full: np.ndarray, settings: Any) -> tuple[np.ndarray, np.ndarray]
     except Fault:
         if settings.boundinertia <= 0:
             raise
-        return inertia.jacobi(full)
+        return principal_axes(full)
 
 
 def _bound_inertia(body: Item) -> None:

@@ -1,4 +1,4 @@
-"""Mass, volume and inertia of primitive shapes, and principal axes exactly as MuJoCo chooses them."""
+"""Mass, volume and inertia of primitive shapes, and of bodies made of several."""
 
 import math
 from typing import NamedTuple
@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxsim.mjcf.errors import Fault
-from jaxsim.mjcf.frames import EPS, IDENTITY, quat_mul, quat_to_mat, unit
+from jaxsim.mjcf.frames import EPS, quat_to_mat
+from jaxsim.mjcf.principal import principal_axes
 from jaxsim.mjcf.schema import ENUMS
 
 PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH, SDF = ENUMS["geom"].values()
-EIG_EPS = 1e-12
 
 
 def volume(kind: int, size: np.ndarray, shell: bool) -> float:
@@ -20,9 +20,7 @@ def volume(kind: int, size: np.ndarray, shell: bool) -> float:
         case 2:  # sphere
             return 4 * math.pi * a**2 if shell else 4 * math.pi * a**3 / 3
         case 3:  # capsule: radius, half the length of the cylinder
-            return (
-                4 * math.pi * a**2 + 4 * math.pi * a * b if shell else math.pi * (2 * a**2 * b + 4 * a**3 / 3)
-            )
+            return 4 * math.pi * a**2 + 4 * math.pi * a * b if shell else math.pi * (2 * a**2 * b + 4 * a**3 / 3)
         case 5:  # cylinder
             return 2 * math.pi * a**2 + 4 * math.pi * a * b if shell else 2 * math.pi * a**2 * b
         case 4:  # ellipsoid; the area is Thomsen's approximation
@@ -137,75 +135,20 @@ def combine(parts: list[Body]) -> tuple[float, np.ndarray, np.ndarray]:
         rotation = quat_to_mat(part.quat)
         about_centre = (rotation * part.inertia) @ rotation.T
         offset = part.pos - centre
-        about_centre = about_centre + part.mass * (
-            np.dot(offset, offset) * np.eye(3) - np.outer(offset, offset)
-        )
+        about_centre = about_centre + part.mass * (np.dot(offset, offset) * np.eye(3) - np.outer(offset, offset))
         full += about_centre[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
     return mass, centre, full
 
 
-def principal(full: np.ndarray, definite: bool = True) -> tuple[np.ndarray, np.ndarray]:
+def principal(full: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Principal axes (quaternion) and inertia of a full inertia (xx yy zz xy xz yz), largest first.
-
-    Args:
-        full: the inertia.
-        definite: of a body, so it must be positive definite; if not, of a mesh (rougher axes).
 
     Raises:
         Fault: the inertia is not positive definite.
     """
-    quat, values = jacobi(full, rough=not definite)
-    if definite and not values[2] >= EPS:
+    quat, values = principal_axes(full)
+    if not values[2] >= EPS:
         raise Fault("inertia must have positive eigenvalues")
-    return quat, values
-
-
-def jacobi(full: np.ndarray, rough: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvectors (as a quaternion) and eigenvalues, largest first, by Jacobi's method.
-
-    The axes are only defined up to sign and order, and for equal eigenvalues not even that, so order of
-    rotations, thresholds and sorting are MuJoCo's. With `rough` it stops at elements of 1e-12, however small
-    the others are.
-    """
-    xx, yy, zz, xy, xz, yz = (float(v) for v in full)
-    matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    quat, values = IDENTITY, np.zeros(3)
-    for _ in range(500):
-        axes = quat_to_mat(quat)
-        diagonal = axes.T @ matrix @ axes
-        values = np.diag(diagonal).copy()
-        row, col, axis = _largest_off_diagonal(diagonal)
-        off = diagonal[row, col]
-        if not abs(off) > (EIG_EPS if rough else 1e-14 * np.abs(values).max()):
-            break
-        # rotate by the smaller of the two angles that make this element zero
-        tau = (diagonal[col, col] - diagonal[row, row]) / (2 * off)
-        tangent = 1 / (abs(tau) + math.sqrt(1 + tau * tau))
-        cosine = 1 / math.sqrt(1 + tangent * tangent)
-        if rough and cosine > 1 - EIG_EPS:
-            break
-        sine = math.sqrt(0.5 - 0.5 * cosine) if rough else math.sin(math.atan(tangent) / 2)
-        turn = np.zeros(4)
-        turn[axis + 1] = -sine if (tau >= 0) != (axis == 1) else sine
-        turn[0] = math.sqrt(1 - sine * sine)
-        quat = unit(quat_mul(quat, unit(turn)))
-    return _sort(quat, values)
-
-
-def _largest_off_diagonal(d: np.ndarray) -> tuple[int, int, int]:
-    xy, xz, yz = abs(d[0, 1]), abs(d[0, 2]), abs(d[1, 2])
-    if xy > xz and xy > yz:
-        return 0, 1, 2
-    return (0, 2, 1) if xz > yz else (1, 2, 0)
-
-
-def _sort(quat: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    for lead in (0, 1, 0):
-        if values[lead] + EIG_EPS < values[lead + 1]:
-            values[[lead, lead + 1]] = values[[lead + 1, lead]]
-            turn = np.zeros(4)
-            turn[0] = turn[(lead + 2) % 3 + 1] = 0.707106781186548
-            quat = unit(quat_mul(quat, turn))
     return quat, values
 
 
@@ -222,9 +165,7 @@ _DL = np.array([
     43.28941239611009, 156.58546376397112, 747.9826085305024, 5827.4042950027115, 116754.0197944512,
     25482945.327264845,
 ])  # fmt: skip
-_W = np.array(
-    [0.01146766, 0.03154605, 0.05239501, 0.07032663, 0.08450236, 0.09517529, 0.10221647, 0.10474107]
-)
+_W = np.array([0.01146766, 0.03154605, 0.05239501, 0.07032663, 0.08450236, 0.09517529, 0.10221647, 0.10474107])
 _W = np.concatenate([_W, _W[-2::-1]])
 
 
