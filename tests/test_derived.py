@@ -57,9 +57,7 @@ def corpus_models() -> list[Path]:
     if not CORPUS.is_dir():
         return []
     with open(CORPUS / "MANIFEST.csv") as table:
-        return [
-            CORPUS / row["entry_xml"] for row in csv.DictReader(table) if row["nflex"].strip() in ("", "0")
-        ]
+        return [CORPUS / row["entry_xml"] for row in csv.DictReader(table) if row["nflex"].strip() in ("", "0")]
 
 
 def compile_without_statistic(spec: mujoco.MjSpec) -> mujoco.MjModel:
@@ -86,9 +84,7 @@ def assert_equal(m: SimpleNamespace, expected: mujoco.MjModel) -> None:
     for name in (*DERIVED, *RESOLVED):
         want = np.asarray(getattr(expected, name))
         scale = 1e-3 * np.abs(want).max(initial=0)
-        np.testing.assert_allclose(
-            getattr(m, name), want, rtol=1e-9, atol=1e-9 * max(scale, 1e-6), err_msg=name
-        )
+        np.testing.assert_allclose(getattr(m, name), want, rtol=1e-9, atol=1e-9 * max(scale, 1e-6), err_msg=name)
     for name in STATISTICS:
         want = getattr(expected.stat, name)
         np.testing.assert_allclose(getattr(m.stat, name), want, rtol=1e-9, atol=1e-12, err_msg=name)

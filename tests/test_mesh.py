@@ -27,9 +27,7 @@ MODEL = """
 </mujoco>"""
 
 
-def reference(
-    mesh: str, files: dict[str, bytes] | None = None, geom: str = 'type="mesh"', compiler: str = ""
-):
+def reference(mesh: str, files: dict[str, bytes] | None = None, geom: str = 'type="mesh"', compiler: str = ""):
     return mujoco.MjModel.from_xml_string(MODEL.format(mesh=mesh, geom=geom, compiler=compiler), files or {})
 
 
@@ -335,9 +333,7 @@ def test_corpus(name):
         assert_same_mesh(compiled, m, i)
 
 
-def png(
-    pixels: np.ndarray, depth: int, colour: int, filtering: int, palette: np.ndarray | None = None
-) -> bytes:
+def png(pixels: np.ndarray, depth: int, colour: int, filtering: int, palette: np.ndarray | None = None) -> bytes:
     """PNG of pixels [h, w, channels]; filter number 5 uses all of them in turn."""
     channels = pixels.shape[2]
     bpp, above, stream = max(1, channels * depth // 8), 0, b""

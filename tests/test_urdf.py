@@ -81,9 +81,7 @@ def assert_same(text: str) -> None:
         assert getattr(m, size) == getattr(expected, size), size
     for name in FIELDS:
         want = np.asarray(getattr(expected, name), float)
-        np.testing.assert_allclose(
-            np.asarray(getattr(m, name), float), want, rtol=1e-9, atol=1e-9, err_msg=name
-        )
+        np.testing.assert_allclose(np.asarray(getattr(m, name), float), want, rtol=1e-9, atol=1e-9, err_msg=name)
     for kind in ("body", "joint", "geom"):
         access = getattr(expected, kind)
         assert m.names[kind] == [access(i).name for i in range(len(m.names[kind]))]
@@ -108,9 +106,7 @@ def test_joint_types(kind):
 )
 def test_limits(limit):
     assert_same(robot(limit=limit))
-    assert_same(
-        robot("spherical", limit=limit.replace("-1", "0").replace("1", "0") if "lower" in limit else limit)
-    )
+    assert_same(robot("spherical", limit=limit.replace("-1", "0").replace("1", "0") if "lower" in limit else limit))
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ MARKED = 11  # place in eq_data that says: complete the relative pose of this we
 
 
 def compute(m: Any) -> None:
-    """Fill in every derived field of m: subtree masses, inverse weights, lengths and poses at qpos0, ...
+    """Fill in every derived field of m: subtree masses, inverse weights, lengths and poses at qpos0, statistics.
 
     Conventions of the compiler are resolved on the way: tendon_lengthspring of (-1, -1) becomes the length at
     qpos_spring, a positive biasprm[2] of a position-like actuator is a damping ratio and becomes a damping,

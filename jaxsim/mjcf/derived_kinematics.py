@@ -226,9 +226,7 @@ def _apply_joints(m: Any, s: SimpleNamespace, joints: Array) -> None:
     s.xpos[body] = s.xanchor[joints[turning]] - rotate(s.xquat[body], offset[turning])
 
 
-def _attached(
-    s: SimpleNamespace, body: Array, pos: Array, quat: Array, sameframe: Array
-) -> tuple[Array, Array]:
+def _attached(s: SimpleNamespace, body: Array, pos: Array, quat: Array, sameframe: Array) -> tuple[Array, Array]:
     """World positions and orientations of frames fixed to bodies (mj_local2Global)."""
     xpos = s.xpos[body] + times(s.xmat[body], pos)
     xquat = quat_mul(s.xquat[body], quat)

@@ -34,9 +34,7 @@ def length_range(m: Any, settings: Any) -> None:
     if not todo:
         return
     worlds = [(i, side) for i in todo for side in (0, 1)]
-    ends = np.concatenate(
-        [_extremes(m, worlds[k : k + WORLDS], settings) for k in range(0, len(worlds), WORLDS)]
-    )
+    ends = np.concatenate([_extremes(m, worlds[k : k + WORLDS], settings) for k in range(0, len(worlds), WORLDS)])
     for i, (low, high) in zip(todo, ends.reshape(-1, 2, 2)):
         _assign(m, i, low, high, settings.tolrange)
 
@@ -92,9 +90,7 @@ def _extremes(m: Any, worlds: list[tuple[int, int]], settings: Any) -> Array:
     return np.stack([low, high], axis=1)
 
 
-def _lengths(
-    m: Any, t: Tree, s: State, ten_length: Array, ten_J: Array, actuators: Array
-) -> tuple[Array, Array]:
+def _lengths(m: Any, t: Tree, s: State, ten_length: Array, ten_J: Array, actuators: Array) -> tuple[Array, Array]:
     """Length [world] and moment [nv, world] of the actuator that each world is about."""
     length, moment = np.zeros(len(actuators)), np.zeros((m.nv, len(actuators)))
     on_tendon = np.flatnonzero(m.actuator_trntype[actuators] == TrnType.TENDON)

@@ -194,9 +194,7 @@ class Rows:
         dmax = np.clip(solimp[:, 1], MINIMP, MAXIMP)
         standard = solref[:, 0] > 0
         time, ratio = np.maximum(solref[:, 0], least_time), np.where(standard, solref[:, 1], 1.0)
-        stiffness = np.where(
-            standard, 1 / np.maximum(MINVAL, (dmax * time * ratio) ** 2), -solref[:, 0] / dmax**2
-        )
+        stiffness = np.where(standard, 1 / np.maximum(MINVAL, (dmax * time * ratio) ** 2), -solref[:, 0] / dmax**2)
         damping = np.where(standard, 2 / np.maximum(MINVAL, dmax * time), -solref[:, 1] / dmax)
         vel = np.einsum("rv...,v...->r...", self.jac, self.qvel)
         self.aref = -damping[:, None] * vel - stiffness[:, None] * impedance * pos

@@ -35,9 +35,7 @@ class Pieces:
         self.side.append(side)
 
 
-Paths = dict[
-    tuple[WrapType, bool], Pieces
-]  # by kind of geom, NONE for straight pieces, and whether it has a side
+Paths = dict[tuple[WrapType, bool], Pieces]  # by kind of geom, NONE for straight pieces, and whether it has a side
 
 
 def paths(m: Any) -> Paths:

@@ -108,9 +108,7 @@ def _site_rotation(m: Any, t: Tree, s: State, site: int, ref: int) -> tuple[Arra
     return _relative_rotation(s, site, ref), np.stack(rows)
 
 
-def _slider_crank(
-    m: Any, t: Tree, s: State, crank: int, slider: int, rod: float, gear: float
-) -> tuple[float, Array]:
+def _slider_crank(m: Any, t: Tree, s: State, crank: int, slider: int, rod: float, gear: float) -> tuple[float, Array]:
     """Slider position a'v - sqrt((a'v)^2 + rod^2 - v'v) on its axis a; v points from slider to crank."""
     axis = s.site_xmat[slider][:, 2]
     vec = s.site_xpos[crank] - s.site_xpos[slider]

@@ -30,9 +30,7 @@ class Wrap(NamedTuple):
     last: Array
 
 
-def wrap(
-    x0: Array, x1: Array, pos: Array, mat: Array, radius: Array, is_sphere: bool, side: Array | None
-) -> Wrap:
+def wrap(x0: Array, x1: Array, pos: Array, mat: Array, radius: Array, is_sphere: bool, side: Array | None) -> Wrap:
     """Path between the points x0 and x1 [..., 3] around a geom.
 
     Args:

@@ -50,9 +50,7 @@ def compile_hfield(
         raise ValueError(f"height field '{name}': {error}") from None
 
 
-def _compile(
-    size: Array, nrow: int, ncol: int, elevation: Array | None, data: bytes | None, extension: str
-) -> HField:
+def _compile(size: Array, nrow: int, ncol: int, elevation: Array | None, data: bytes | None, extension: str) -> HField:
     if size.shape != (4,) or not np.all(size > 0):
         raise ValueError("size must be four positive numbers")
     if data is not None:
@@ -61,9 +59,7 @@ def _compile(
         values = read_grey(data)[::-1].astype(np.float32) if extension.lower() == ".png" else _binary(data)
         nrow, ncol = values.shape
     elif elevation is not None and np.size(elevation) != nrow * ncol:
-        raise ValueError(
-            f"elevation has {np.size(elevation)} numbers; nrow={nrow} and ncol={ncol} need {nrow * ncol}"
-        )
+        raise ValueError(f"elevation has {np.size(elevation)} numbers; nrow={nrow} and ncol={ncol} need {nrow * ncol}")
     if nrow < 2 or ncol < 2:
         raise ValueError(f"nrow={nrow} and ncol={ncol}; expected at least 2 of each, or a file")
     if data is None:
@@ -80,9 +76,7 @@ def _binary(data: bytes) -> Array:
     if nrow < 1 or ncol < 1:
         raise ValueError(f"the file has {nrow} rows and {ncol} columns")
     if len(data) != 8 + 4 * nrow * ncol:
-        raise ValueError(
-            f"the file has {len(data)} bytes; {nrow} by {ncol} elevations need {8 + 4 * nrow * ncol}"
-        )
+        raise ValueError(f"the file has {len(data)} bytes; {nrow} by {ncol} elevations need {8 + 4 * nrow * ncol}")
     return np.frombuffer(data, "<f4", nrow * ncol, 8).reshape(nrow, ncol)
 
 

@@ -126,9 +126,7 @@ def _supersphere(resolution: float, e: float, n: float) -> tuple[RawMesh, bool]:
     u = -math.pi + np.arange(res) * 2 * math.pi / res
     v, u = (x.ravel() for x in np.meshgrid(v, u, indexing="ij"))
     across = _power(np.cos, v, n)
-    ring = np.stack(
-        [across * _power(np.cos, u, e), across * _power(np.sin, u, e), _power(np.sin, v, n)], axis=1
-    )
+    ring = np.stack([across * _power(np.cos, u, e), across * _power(np.sin, u, e), _power(np.sin, v, n)], axis=1)
     vert = np.concatenate([[[0, 0, -1]], ring, [[0, 0, 1]]])
     j = np.arange(res)
     after = (j + 1) % res
@@ -177,9 +175,7 @@ def _bin_centres(n: int, extent: float, gamma: float) -> Array:
     return 0.5 * (edge[1:] + edge[:-1])
 
 
-def _wedge(
-    res_phi: float, res_theta: float, fov_phi: float, fov_theta: float, gamma: float
-) -> tuple[RawMesh, bool]:
+def _wedge(res_phi: float, res_theta: float, fov_phi: float, fov_theta: float, gamma: float) -> tuple[RawMesh, bool]:
     """Part of a unit sphere seen from its centre; each vertex has three normals, outwards and tangent."""
     n, k = int(res_phi), int(res_theta)
     _require(n > 0 and k > 0, "the resolutions of a wedge must be positive")
@@ -188,9 +184,7 @@ def _wedge(
         "the fields of view must be in (0, 180] and (0, 90] degrees",
     )
     _require(0 <= gamma <= 1, "gamma must be in [0, 1]")
-    azimuth, elevation = np.meshgrid(
-        _bin_centres(n, fov_phi, gamma), _bin_centres(k, fov_theta, gamma), indexing="ij"
-    )
+    azimuth, elevation = np.meshgrid(_bin_centres(n, fov_phi, gamma), _bin_centres(k, fov_theta, gamma), indexing="ij")
     a, e = azimuth.ravel(), elevation.ravel()
     zero = np.zeros_like(a)
     vert = np.stack([np.cos(e) * np.sin(a), np.sin(e), -np.cos(e) * np.cos(a)], axis=1)

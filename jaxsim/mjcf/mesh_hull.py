@@ -56,9 +56,7 @@ def _check_volume(points: Array) -> None:
     norm = np.linalg.norm(normal, axis=1)
     off_line = np.flatnonzero(norm > MINVAL * length * distance)
     if not len(off_line):
-        raise ValueError(
-            "all vertices are on a line: there is no convex hull; consider a thin capsule instead"
-        )
+        raise ValueError("all vertices are on a line: there is no convex hull; consider a thin capsule instead")
     first = off_line[0]
     if np.all(np.abs(offset @ (normal[first] / norm[first])) <= MINVAL * length):
         raise ValueError("all vertices are in a plane: there is no convex hull; consider a thin box instead")
@@ -117,9 +115,7 @@ def _normal_keys(normal: Array) -> Array:
     inclination = np.round(np.arccos(np.clip(z, -1, 1)) / ANGLE)
     vertical = np.abs(z) > 1 - 1e-7
     azimuth = np.where(vertical, 0.0, azimuth)
-    return np.stack(
-        [azimuth, np.where(vertical, np.where(z < 0, np.round(np.pi / ANGLE), 0.0), inclination)], 1
-    )
+    return np.stack([azimuth, np.where(vertical, np.where(z < 0, np.round(np.pi / ANGLE), 0.0), inclination)], 1)
 
 
 def _outlines(face: Array, island: Array, start: Array, end: Array, of: Array) -> list[Array]:

@@ -80,9 +80,7 @@ def _inertia(corners: Array, mode: str) -> tuple[float, Array]:
         weight = np.abs(weight)
     # the second moments of a simplex follow from those of its corners and of the sum of them
     total = corners.sum(axis=1)
-    products = np.einsum("n,nki,nkj->ij", weight, corners, corners) + np.einsum(
-        "n,ni,nj->ij", weight, total, total
-    )
+    products = np.einsum("n,nki,nkj->ij", weight, corners, corners) + np.einsum("n,ni,nj->ij", weight, total, total)
     products /= 12 if mode == "shell" else 20
     xx, yy, zz = np.diag(products)
     full = np.array([yy + zz, xx + zz, xx + yy, -products[0, 1], -products[0, 2], -products[1, 2]])

@@ -151,9 +151,7 @@ def read_obj(data: bytes) -> RawMesh:
     texcoord[:, 1] = 1 - texcoord[:, 1]
     face, facetexcoord, facenormal = _obj_faces(lines[b"f"], np.array(sizes).reshape(-1, 3), vert)
     if len(normal) and np.any((facenormal < 0) | (facenormal >= len(normal))):
-        raise ValueError(
-            "the OBJ file has normals that some of its faces do not refer to, or beyond the last one"
-        )
+        raise ValueError("the OBJ file has normals that some of its faces do not refer to, or beyond the last one")
     if np.any((facetexcoord < 0) | (facetexcoord >= len(texcoord))):
         texcoord, facetexcoord = texcoord[:0], facetexcoord[:0]  # as MuJoCo, which warns
     if not len(normal):

@@ -69,9 +69,7 @@ def _chunks(data: bytes) -> tuple[int, int, int, int, int, Array, bytes]:
         raise ValueError("the PNG image has no header or no pixels")
     width, height, depth, colour, compression, filtering, interlaced = struct.unpack(">IIBBBBB", header)
     if not 0 < width * height <= MAX_PIXELS:
-        raise ValueError(
-            f"the PNG image is {width} by {height} pixels; expected at least 1 and at most {MAX_PIXELS}"
-        )
+        raise ValueError(f"the PNG image is {width} by {height} pixels; expected at least 1 and at most {MAX_PIXELS}")
     if depth not in DEPTHS.get(colour, ()) or compression or filtering or interlaced > 1:
         raise ValueError(f"the PNG image has unknown colour type {colour}, bit depth {depth} or coding")
     return width, height, depth, colour, interlaced, palette, b"".join(pixels)

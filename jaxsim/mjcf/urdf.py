@@ -148,9 +148,7 @@ class _Converter:
                     raise Fault(f"link '{child}' has several parents: '{parents[child]}' and '{parent}'")
                 parents[child] = parent
                 joints[parent].append((child, joint))
-        reached = sum(
-            self._add(name, None, self.world, links, joints) for name in links if name not in parents
-        )
+        reached = sum(self._add(name, None, self.world, links, joints) for name in links if name not in parents)
         if reached < len(links) and not self.problems.found:
             raise Fault("the joints connect links in a circle")
 
