@@ -11,6 +11,7 @@ import pytest
 import jaxsim as js
 from jaxsim import models
 from jaxsim.cli import main
+from jaxsim.commands.compare import compare
 from jaxsim.commands.recording import Plan, Runner
 from jaxsim.commands.simulate import trajectory
 
@@ -82,9 +83,7 @@ def test_bundled_models_have_no_problems(capsys, name):
 
 def test_check_lists_every_problem_with_its_line(capsys, tmp_path):
     path = tmp_path / "wrong.xml"
-    path.write_text(
-        '<mujoco>\n<worldbody>\n<geom size="1 x"/>\n<geom tipe="box"/>\n</worldbody>\n</mujoco>\n'
-    )
+    path.write_text('<mujoco>\n<worldbody>\n<geom size="1 x"/>\n<geom tipe="box"/>\n</worldbody>\n</mujoco>\n')
     code, out, _ = run(capsys, "check", path)
     assert code == 1
     assert f"{path}:3: <geom>" in out and f"{path}:4: <geom>" in out and "2 problems" in out
@@ -114,6 +113,7 @@ def test_info_counts_rows_and_bytes(capsys):
 def test_simulate_writes_player_and_arrays(capsys, pendulum, tmp_path):
     html, npz = tmp_path / "run.html", tmp_path / "run.npz"
     argv = ["simulate", pendulum, "--worlds", 5, "--steps", 30, "--show-worlds", 3, "--keyframe", "up"]
+    argv += ["--perturb", 0.1]
     code, out, err = run(capsys, *argv, "--out", html, "--save", npz)
     assert code == 0, err
     assert "compiled in" in out and "150 steps in" in out and f"wrote {npz}" in out
@@ -160,6 +160,17 @@ def test_compare_with_the_reference(capsys, pendulum):
     assert record["ok"] and record["fields"]["body_mass"] < 1e-12 and record["stages"]["qacc"] < 1e-12
     assert list(record["rollout"]) == ["1", "10", "12"]
     assert jax.config.jax_enable_x64 == before, "the precision of the process must not change"
+
+
+def test_compare_notices_a_difference(pendulum):
+    mujoco = pytest.importorskip("mujoco")
+    model, reference = js.load(pendulum), mujoco.MjModel.from_xml_path(pendulum)
+    reference.dof_damping[0] *= 1.01
+    record = compare(model, reference, steps=10, seed=1)
+    assert not record["ok"]
+    assert record["fields_beyond_tolerance"] == ["dof_damping"]
+    assert "qfrc_passive" in record["stages_beyond_tolerance"]
+    assert record["rollout_beyond_tolerance"] == [1, 10]
 
 
 def test_bench_measures_and_compares(capsys, pendulum):

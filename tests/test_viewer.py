@@ -95,6 +95,15 @@ def test_only_what_moves_is_stored():
     assert len(packed) < 1.34 * (120 * 9 * 14 + 4 * 120 * 4 + 800)
 
 
+def test_a_single_frame_where_nothing_moves():
+    clip = walk(steps=1, worlds=1)
+    scene, packed = build_scene(toy_model(), clip)
+    assert scene["moving"] == [3]
+    xpos, _ = read_poses(unpack(scene["buffers"], packed))
+    np.testing.assert_allclose(xpos[0, 0, 0], clip.xpos[0, 0, 3], atol=1e-6)
+    np.testing.assert_allclose(scene["fixed"][1][:3], clip.xpos[0, 0, 1], atol=1e-5)
+
+
 def test_meshes_and_height_fields_become_triangles():
     scene, packed = build_scene(toy_model(), walk())
     arrays = unpack(scene["buffers"], packed)
@@ -215,9 +224,7 @@ def drawn(player, tmp_path_factory):
     """The elements' texts after a browser has run the self-check, and then the keys above."""
     folder = tmp_path_factory.mktemp("browser")
     page = folder / "page.html"
-    page.write_text(
-        player[0].read_text(encoding="utf-8").replace("</body>", KEYS + "</body>"), encoding="utf-8"
-    )
+    page.write_text(player[0].read_text(encoding="utf-8").replace("</body>", KEYS + "</body>"), encoding="utf-8")
     command = [CHROMIUM, *FLAGS, f"--user-data-dir={folder}", "--dump-dom"]
     done = subprocess.run(
         [*command, f"{page.as_uri()}#selfcheck&theme=light&plots=1"],
@@ -250,9 +257,7 @@ def test_a_browser_draws_it(player, drawn):
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium, chromium-browser or google-chrome on the path")
 def test_the_keyboard_works(drawn):
-    home, right, second, left, end, colour, world, every, slow, dark, plots, follow, play = json.loads(
-        drawn["keys"]
-    )
+    home, right, second, left, end, colour, world, every, slow, dark, plots, follow, play = json.loads(drawn["keys"])
     assert [home[0], right[0], second[0], left[0], end[0]] == [0, 0.02, 0.04, 0.02, 1.19]
     assert (end[1], colour[1]) == ("model", "body")
     assert (end[2], world[2], every[2]) == ("-1", "2", "-1")

@@ -149,10 +149,8 @@ def _print(record: dict[str, Any], worlds: int) -> None:
         for kind, counts in {**record["features"], "candidate pairs": record["pairs"]}.items()
         if counts
     ]
-    print_table("features", ["", "types"], listed)
-    print_table(
-        "constraint rows, at most", ["family", "rows"], [(k, v) for k, v in record["rows"].items() if v]
-    )
+    print_table("features", ["", "types"], listed, "left")
+    print_table("constraint rows, at most", ["family", "rows"], [(k, v) for k, v in record["rows"].items() if v])
     used = record["bytes"]
     largest = [(name, size(n)) for name, n in list(used["fields"].items())[:6]]
     total = [("one world", size(used["world"]))]

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from rich.console import Console
@@ -21,11 +21,13 @@ def print_json(record: dict[str, Any]) -> None:
     print(json.dumps(_plain(record), allow_nan=False))
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print a table: the first column to the left, the others to the right."""
+def print_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], justify: Literal["left", "right"] = "right"
+) -> None:
+    """Print a table: the first column to the left, the others as asked."""
     table = Table(box=None, pad_edge=False)
     for i, column in enumerate(columns):
-        table.add_column(Text(column), justify="right" if i else "left", header_style="dim", overflow="fold")
+        table.add_column(Text(column), justify=justify if i else "left", header_style="dim", overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell if isinstance(cell, str) else number(cell)) for cell in row))
     console = Console(highlight=False)

@@ -38,9 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="controls (random: smooth noise in range)",
     )
     add("--keyframe", metavar="NAME", help="start from this keyframe, by name or number, instead of qpos0")
-    add(
-        "--perturb", type=not_negative, default=0.0, metavar="SIGMA", help="noise on the initial velocity (0)"
-    )
+    add("--perturb", type=not_negative, default=0.0, metavar="SIGMA", help="noise on the initial velocity (0)")
     add("--seed", type=int, default=0, help="seed of controls and noise (0)")
     add(
         "--max-contacts",
@@ -71,7 +69,12 @@ def run(args: argparse.Namespace) -> int:
     perturb(runner, args.perturb, args.seed)
     record = {"model": str(path), "name": path.stem, "load_s": loaded, **_headline(model, args)}
     _remark(args, record["summary"])
-    record |= _execute(runner, args, record)
+    try:
+        record |= _execute(runner, args, record)
+    except jax.errors.JaxRuntimeError as error:
+        if "RESOURCE_EXHAUSTED" not in str(error):
+            raise
+        raise InputError(f"not enough memory for {count(args.worlds, 'world')}; try fewer") from None
     record |= _write(runner, args, record)
     _finish(runner.state.data, args, record)
     return 0
@@ -115,18 +118,14 @@ def _headline(model: Model, args: argparse.Namespace) -> dict[str, Any]:
 def _execute(runner: Runner, args: argparse.Namespace, record: dict[str, Any]) -> dict[str, Any]:
     with stderr().status("tracing and compiling"):
         traced, compiled = runner.compile()
-    _remark(
-        args, f"loaded in {record['load_s']:.2f} s, traced in {traced:.2f} s, compiled in {compiled:.2f} s"
-    )
+    _remark(args, f"loaded in {record['load_s']:.2f} s, traced in {traced:.2f} s, compiled in {compiled:.2f} s")
     columns = (
         TextColumn("simulating"),
         BarColumn(),
         TextColumn("{task.completed:,.0f} of {task.total:,.0f} steps"),
     )
     start = time.perf_counter()
-    with Progress(
-        *columns, TimeElapsedColumn(), TimeRemainingColumn(), console=stderr(), transient=True
-    ) as bar:
+    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=stderr(), transient=True) as bar:
         task = bar.add_task("", total=args.steps)
         for done in runner.run():
             bar.update(task, completed=done)
@@ -134,9 +133,7 @@ def _execute(runner: Runner, args: argparse.Namespace, record: dict[str, Any]) -
     rate = args.worlds * args.steps / elapsed
     speed = rate * record["timestep"]
     total = args.worlds * args.steps
-    _remark(
-        args, f"{total:,} steps in {elapsed:.2f} s: {number(rate)} steps/s, {number(speed)} times real time"
-    )
+    _remark(args, f"{total:,} steps in {elapsed:.2f} s: {number(rate)} steps/s, {number(speed)} times real time")
     return {
         "trace_s": traced,
         "compile_s": compiled,
@@ -151,10 +148,7 @@ def _write(runner: Runner, args: argparse.Namespace, record: dict[str, Any]) -> 
         return {}
     frames = runner.frames()
     if args.save:
-        final = {
-            f"final_{k}": np.asarray(getattr(runner.state.data, k))
-            for k in ("time", "qpos", "qvel", "warning")
-        }
+        final = {f"final_{k}": np.asarray(getattr(runner.state.data, k)) for k in ("time", "qpos", "qvel", "warning")}
         with args.save.open("wb") as stream:
             np.savez_compressed(stream, **frames, **final)  # type: ignore[arg-type]
         _remark(args, f"wrote {args.save}")

@@ -37,9 +37,7 @@ def unpack(index: dict[str, dict[str, Any]], packed: str) -> dict[str, np.ndarra
     """The arrays of a `Buffers`, by name: the inverse of `Buffers.packed`."""
     raw = zlib.decompress(base64.b64decode(packed))
     return {
-        name: np.frombuffer(raw, entry["dtype"], int(np.prod(entry["shape"])), entry["offset"]).reshape(
-            entry["shape"]
-        )
+        name: np.frombuffer(raw, entry["dtype"], int(np.prod(entry["shape"])), entry["offset"]).reshape(entry["shape"])
         for name, entry in index.items()
     }
 
@@ -72,7 +70,8 @@ def quantise_quaternions(xquat: np.ndarray) -> np.ndarray:
     valid = np.isfinite(norm) & (norm > 1e-6)
     unit = np.where(valid, xquat / np.where(valid, norm, 1), np.array([1, 0, 0, 0], np.float32))
     turn = np.sum(unit[1:] * unit[:-1], axis=-1) < 0
-    sign = np.cumprod(np.concatenate([np.ones_like(turn[:1], int), np.where(turn, -1, 1)]), axis=0)
+    first = np.ones((1, *unit.shape[1:-1]), int)
+    sign = np.cumprod(np.concatenate([first, np.where(turn, -1, 1)]), axis=0)
     return np.round(unit * sign[..., None] * 32767).astype(np.int16)
 
 

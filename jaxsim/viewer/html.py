@@ -53,15 +53,13 @@ def write_player(
     return target
 
 
-def build_scene(
-    model: Any, trajectory: Trajectory, body_names: Sequence[str] = ()
-) -> tuple[dict[str, Any], str]:
+def build_scene(model: Any, trajectory: Trajectory, body_names: Sequence[str] = ()) -> tuple[dict[str, Any], str]:
     """The scene description and the packed buffers of a player."""
     buffers = Buffers()
     xpos, xquat = trajectory.xpos, trajectory.xquat
     start = np.concatenate([xpos[:1, :1], xquat[:1, :1]], -1)
     varies = np.any(np.concatenate([xpos, xquat], -1) != start, axis=(0, 1, 3))
-    moving = np.flatnonzero(varies)
+    moving = np.flatnonzero(varies) if varies.any() else np.array([len(varies) - 1])
     add_poses(buffers, xpos[:, :, moving], xquat[:, :, moving])
     buffers.add("time", (trajectory.time - trajectory.time[0]).astype(np.float32))
     for i, value in enumerate(trajectory.channels.values()):

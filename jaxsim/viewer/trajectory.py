@@ -30,21 +30,15 @@ class Trajectory:
         object.__setattr__(self, "xquat", np.asarray(self.xquat, np.float32))
         steps, worlds, bodies = self.xpos.shape[:3] if self.xpos.ndim == 4 else (0, 0, 0)
         if not steps or not worlds or self.xpos.shape[3] != 3:
-            raise ValueError(
-                f"xpos has shape {list(self.xpos.shape)}; expected [T, W, nbody, 3], none of them 0"
-            )
+            raise ValueError(f"xpos has shape {list(self.xpos.shape)}; expected [T, W, nbody, 3], none of them 0")
         if self.xquat.shape != (steps, worlds, bodies, 4):
-            raise ValueError(
-                f"xquat has shape {list(self.xquat.shape)}; expected {[steps, worlds, bodies, 4]}"
-            )
+            raise ValueError(f"xquat has shape {list(self.xquat.shape)}; expected {[steps, worlds, bodies, 4]}")
         if self.time.shape != (steps,) or np.any(np.diff(self.time) <= 0):
             raise ValueError(f"time has shape {list(self.time.shape)}; expected {steps} increasing instants")
         channels = {name: np.asarray(value, np.float32) for name, value in self.channels.items()}
         for name, value in channels.items():
             if value.shape != (steps, worlds):
-                raise ValueError(
-                    f"channel {name!r} has shape {list(value.shape)}; expected {[steps, worlds]}"
-                )
+                raise ValueError(f"channel {name!r} has shape {list(value.shape)}; expected {[steps, worlds]}")
         object.__setattr__(self, "channels", channels)
         if self.world_names and len(self.world_names) != worlds:
             raise ValueError(f"{len(self.world_names)} world_names for {worlds} worlds")
