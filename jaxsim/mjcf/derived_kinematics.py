@@ -21,13 +21,26 @@ Array = np.ndarray
 SAME_NONE, SAME_BODY, SAME_INERTIA, SAME_BODYROT, SAME_INERTIAROT = range(5)  # mjtSameFrame
 
 
+def _product_table() -> Array:
+    """[4, 4, 4]: component k of the product of the quaternion units i and j."""
+    table = np.zeros((4, 4, 4))
+    for i in range(4):
+        table[0, i, i] = table[i, 0, i] = 1
+        table[i, i, 0] = -1 if i else 1
+    for i, j, k in ((1, 2, 3), (2, 3, 1), (3, 1, 2)):
+        table[i, j, k], table[j, i, k] = 1, -1
+    return table
+
+
+# products and rotations as matrices on the outer product of two quaternions: few operations on many of them
+_PRODUCT = _product_table()
+_ROTATION = np.einsum("ikl,ljm->ijmk", _PRODUCT, _PRODUCT * np.array([1, -1, -1, -1])[:, None])[:, :, 1:, 1:]
+_NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])
+
+
 def cross(a: Array, b: Array) -> Array:
     """Cross products [..., 3]; np.cross takes several times longer for small arrays."""
-    out = np.empty(np.broadcast_shapes(a.shape, b.shape))
-    for k in range(3):
-        i, j = (k + 1) % 3, (k + 2) % 3
-        out[..., k] = a[..., i] * b[..., j] - a[..., j] * b[..., i]
-    return out
+    return a.take(_NEXT, -1) * b.take(_LAST, -1) - a.take(_LAST, -1) * b.take(_NEXT, -1)
 
 
 def norm(vec: Array) -> Array:
@@ -35,12 +48,15 @@ def norm(vec: Array) -> Array:
     return np.sqrt(np.einsum("...k,...k->...", vec, vec))
 
 
+def _outer(a: Array, b: Array) -> Array:
+    """Products [..., 16] of the components of a and b [..., 4]."""
+    both = a[..., :, None] * b[..., None, :]
+    return both.reshape(*both.shape[:-2], 16)
+
+
 def quat_mul(a: Array, b: Array) -> Array:
     """Products of quaternions [..., 4]."""
-    out = np.empty(np.broadcast_shapes(a.shape, b.shape))
-    out[..., 0] = a[..., 0] * b[..., 0] - np.einsum("...k,...k->...", a[..., 1:], b[..., 1:])
-    out[..., 1:] = a[..., :1] * b[..., 1:] + b[..., :1] * a[..., 1:] + cross(a[..., 1:], b[..., 1:])
-    return out
+    return _outer(a, b) @ _PRODUCT.reshape(16, 4)
 
 
 def quat_conj(quat: Array) -> Array:
@@ -56,14 +72,8 @@ def quat_normalize(quat: Array) -> Array:
 
 
 def quat_to_mat(quat: Array) -> Array:
-    """Rotation matrices [..., 3, 3] of unit quaternions [..., 4]."""
-    w, x, y, z = quat[..., 0], quat[..., 1], quat[..., 2], quat[..., 3]
-    ww, xx, yy, zz = w * w, x * x, y * y, z * z
-    mat = np.empty((*quat.shape[:-1], 3, 3))
-    mat[..., 0, 0], mat[..., 1, 1], mat[..., 2, 2] = ww + xx - yy - zz, ww - xx + yy - zz, ww - xx - yy + zz
-    for i, j, product, turn in ((0, 1, x * y, w * z), (2, 0, x * z, w * y), (1, 2, y * z, w * x)):
-        mat[..., i, j], mat[..., j, i] = 2 * (product - turn), 2 * (product + turn)
-    return mat
+    """Rotation matrices [..., 3, 3] of unit quaternions [..., 4]: the columns are q e_k q*."""
+    return (_outer(quat, quat) @ _ROTATION.reshape(16, 9)).reshape(*quat.shape[:-1], 3, 3)
 
 
 def quat_to_rotvec(quat: Array) -> Array:
