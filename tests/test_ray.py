@@ -1,0 +1,87 @@
+"""Rays against MuJoCo's, for every analytical shape, from outside and inside; filters; derivatives."""
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+import oracle
+import pytest
+
+import jaxsim as js
+
+XML = """
+<mujoco>
+  <asset><material name="clear" rgba="1 1 1 0"/></asset>
+  <worldbody>
+    <geom type="plane" size="3 2 .1" pos="0 0 -1" euler="5 10 0"/>
+    <body name="a" pos="1 0 0" euler="20 30 40"><freejoint/>
+      <geom type="sphere" size=".4"/><geom type="capsule" size=".2 .5" pos="0 1 0" group="2"/></body>
+    <body name="b" pos="-1 0 0" euler="50 10 70"><joint/>
+      <geom type="ellipsoid" size=".2 .5 .3"/><geom type="cylinder" size=".3 .4" pos="0 1 0" group="3"/></body>
+    <body name="c" pos="0 -1 .2" euler="10 70 20"><freejoint/>
+      <geom type="box" size=".3 .5 .2"/><geom type="sphere" size=".8" rgba="1 1 1 0"/>
+      <geom type="sphere" size=".7" material="clear"/></body>
+  </worldbody>
+</mujoco>
+"""
+
+
+@pytest.fixture(scope="module")
+def scene():
+    mj = mujoco.MjModel.from_xml_string(XML)
+    d = mujoco.MjData(mj)
+    mujoco.mj_forward(mj, d)
+    model = js.put_model(mj, compile_only=True)
+    return mj, d, model, js.put_data(model, d)
+
+
+def rays(n=1000):
+    rng = np.random.default_rng(0)
+    points = rng.uniform(-2, 2, (n, 3))
+    return points, rng.uniform(-1, 1, (n, 3)) - 0.4 * points
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"geomgroup": (1, 0, 1, 0, 0, 0)}, {"static": False}, {"bodyexclude": "c"}],
+    ids=["all", "groups", "moving", "without a body"],
+)
+def test_rays_meet_what_mujocos_meet(scene, options):
+    mj, d, model, data = scene
+    points, directions = rays()
+    ours = jax.jit(jax.vmap(lambda p, v: js.ray(model, data, p, v, **options)))(points, directions)
+    group = options.get("geomgroup")
+    group = None if group is None else np.array(group, np.uint8)
+    body = mj.body(options["bodyexclude"]).id if "bodyexclude" in options else -1
+    hits = set()
+    for i in range(len(points)):
+        geom = np.zeros(1, np.int32)
+        x = mujoco.mj_ray(mj, d, points[i], directions[i], group, options.get("static", True), body, geom)
+        assert int(ours[1][i]) == geom[0], i
+        assert oracle.error(ours[0][i], x) < 1e-9
+        hits.add(int(geom[0]))
+    assert options or hits == {-1, 0, 1, 2, 3, 4, 5}
+
+
+def test_derivative(scene):
+    _, _, model, data = scene
+    points, directions = rays(100)
+
+    def distance(p, v):
+        return js.ray(model, data, p, v)[0]
+
+    slopes = jax.vmap(jax.grad(distance, (0, 1)))(points, directions)
+    along = np.random.default_rng(1).standard_normal((2, *points.shape))
+    predicted = sum(np.sum(np.asarray(g) * a, axis=1) for g, a in zip(slopes, along))
+    step = 1e-7
+    ends = [jax.vmap(distance)(points + s * along[0], directions + s * along[1]) for s in (step, -step)]
+    measured = np.asarray(ends[0] - ends[1]) / (2 * step)
+    assert np.isfinite(predicted).all()
+    assert np.abs(predicted - measured).max() < 1e-5 * (1 + np.abs(measured).max())
+
+
+def test_shapes_without_a_surface_are_refused():
+    xml = '<mujoco><asset><hfield name="h" nrow="3" ncol="3" size="1 1 1 1"/></asset><worldbody>'
+    model = js.load(xml + '<geom type="hfield" hfield="h"/></worldbody></mujoco>', compile_only=True)
+    with pytest.raises(ValueError, match="geom 0 is a hfield"):
+        js.ray(model, js.make_data(model), jnp.zeros(3), jnp.ones(3))
