@@ -20,6 +20,7 @@ from jaxsim.dynamics.jacobian import (
     object_velocity,
     solve_m,
 )
+from jaxsim.dynamics.ray import ray
 from jaxsim.dynamics.set_const import set_const
 from jaxsim.interop import get_data, put_data, put_model
 from jaxsim.load import load
@@ -61,6 +62,7 @@ __all__ = [
     "object_velocity",
     "put_data",
     "put_model",
+    "ray",
     "report",
     "reset",
     "rollout",

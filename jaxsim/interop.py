@@ -55,7 +55,7 @@ def finish(model: Model, max_contacts: int | None, compile_only: bool, where: Wh
 
 
 def put_data(model: Model, mj_data: Any) -> Data:
-    """The Data with the state, inputs and derived fields of a `mujoco.MjData`; contacts are recomputed by `forward`."""
+    """The Data of a `mujoco.MjData`: state, inputs and derived fields; `forward` recomputes contacts."""
     data = make_data(model)
     values = {}
     for name in (*INTEGRATION_STATE, *INPUTS, *DATA_DERIVED):

@@ -120,7 +120,9 @@ def quat_to_rotation_vector(q: Array) -> Array:
     angle = jnp.where(angle > jnp.pi, angle - 2 * jnp.pi, angle)
     small = sin_half < 1e-6 if q.dtype == jnp.float64 else sin_half < 1e-4
     # near identity angle/sin(angle/2) tends to 2 (with the sign of w)
-    scale = jnp.where(small, 2 * jnp.where(w < 0, -1, 1).astype(q.dtype), angle / jnp.where(small, 1, sin_half))
+    scale = jnp.where(
+        small, 2 * jnp.where(w < 0, -1, 1).astype(q.dtype), angle / jnp.where(small, 1, sin_half)
+    )
     return scale * axis
 
 

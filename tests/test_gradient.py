@@ -59,7 +59,7 @@ def _problem(xml: str, rng: np.random.Generator, steps: int):
     data = js.make_data(model)
     weight = [jnp.asarray(rng.standard_normal(n)) for n in (model.nq, model.nv)]
     point = {
-        "qpos": data.qpos + jnp.asarray(0.01 * rng.standard_normal(model.nq)) * (model.njnt > 2),
+        "qpos": data.qpos + jnp.asarray((0.01 if model.njnt > 2 else 0.0) * rng.standard_normal(model.nq)),
         "qvel": qvel,
         "ctrl": jnp.asarray(0.3 * rng.standard_normal(model.nu)),
         "qfrc_applied": jnp.asarray(0.1 * rng.standard_normal(model.nv)),

@@ -36,23 +36,19 @@ def test_everything_is_reported_together_in_order():
         "<string>:2: <option>: unknown attribute 'integrater'; nearest: 'integrator'",
         "<string>:4: <boddy>: unknown element in <worldbody>; nearest: 'body'",
         "<string>:6: <joint>: attribute limited='yes': not a keyword; expected one of: false, true, auto",
-        "<string>:6: <joint>: attribute type='hing': not a keyword; expected one of: free, ball, slide, "
-        "hinge",
+        "<string>:6: <joint>: attribute type='hing': not a keyword; expected one of: free, ball, slide, hinge",
         "<string>:7: <geom>: attribute size='1 2 3 4': 4 values found, 1 to 3 expected",
         "<string>:7: <geom>: material='steel': no material is called 'steel'",
         "<string>:8: <inertial>: attribute 'mass' is missing",
         "<string>:10: <body>: the name 'arm' is taken by the body in line 5",
         "<string>:10: <geom>: size='-1 0 0': the first 1 must be positive",
         "<string>:12: <motor>: joint='elbo': no joint is called 'elbo'; nearest: 'elbow'",
-        "<string>:12: <motor>: a target is missing; expected joint, jointinparent, tendon, site, body "
-        "or cranksite",
+        "<string>:12: <motor>: a target is missing; expected joint, jointinparent, tendon, site, body or cranksite",
         "<string>:13: <touch>: site='tip': no site is called 'tip'",
     ]
 
 
-BODY = (
-    '<worldbody><body name="b"><joint name="j"/><geom name="g" size="1"/><site name="s"/></body></worldbody>'
-)
+BODY = '<worldbody><body name="b"><joint name="j"/><geom name="g" size="1"/><site name="s"/></body></worldbody>'
 
 
 @pytest.mark.parametrize(
@@ -62,6 +58,10 @@ BODY = (
         ("<mujoco><worldbody></mujoco>", "malformed XML: mismatched tag at column 22"),
         ('<!DOCTYPE m [<!ENTITY a "b">]><mujoco/>', "a DTD was found, none is allowed"),
         ("<mujoco>&lol;</mujoco>", "malformed XML: undefined entity"),
+        (
+            '<mujoco><worldbody><body><joint/><joint armature="-1e9"/><geom size="1"/></body></worldbody></mujoco>',
+            "the inertia matrix is singular: look for joints that move a body in the same way",
+        ),
         ("<scene/>", "the root element is <scene>; expected <mujoco>"),
         ("<mujoco>" + "<worldbody>" * 2000, "elements are nested deeper than 1000"),
         ('<mujoco><include file="no.xml"/></mujoco>', "file not found: tried 'no.xml'"),
@@ -102,8 +102,7 @@ BODY = (
             "a moving body needs mass and inertia",
         ),
         (
-            '<mujoco><worldbody><body><inertial pos="0 0 0" mass="1" diaginertia="1 1 5"/></body>'
-            "</worldbody></mujoco>",
+            '<mujoco><worldbody><body><inertial pos="0 0 0" mass="1" diaginertia="1 1 5"/></body></worldbody></mujoco>',
             "inertia '1 1 5' is not physical: none may exceed the sum of the others",
         ),
         ('<mujoco><worldbody><geom quat="0 0 0 0" size="1"/></worldbody></mujoco>', "quat is zero"),
@@ -164,9 +163,7 @@ def test_message(text, expected):
 
 
 def test_slips_that_mujoco_forgives():
-    m = compile_mjcf(
-        '<mujoco><! a note ><worldbody><geom name="a"size="1"/></worldbody></mujoco></mujoco> the end'
-    )
+    m = compile_mjcf('<mujoco><! a note ><worldbody><geom name="a"size="1"/></worldbody></mujoco></mujoco> the end')
     assert m.names["geom"] == ["a"]
 
 
@@ -237,16 +234,12 @@ def mutated(rng: random.Random) -> str:
         text = rng.choice(
             [
                 text[: a.start()] + text[a.end() :],
-                text[: a.start()]
-                + rng.choice([f'{name}x="{value}"', f'{name}=""', f'{name}="nan"'])
-                + text[a.end() :],
+                text[: a.start()] + rng.choice([f'{name}x="{value}"', f'{name}=""', f'{name}="nan"']) + text[a.end() :],
                 text[: a.start()]
                 + rng.choice([f'{name}="1e400"', f'{name}="{value} 7 7"', f'{name}="-{value}"'])
                 + text[a.end() :],
                 text[: a.start(2)] + b.group(2) + text[a.end(2) :],
-                text[: tag.start(1)]
-                + rng.choice(["geom", "joint", "sensor", "include", "x"])
-                + text[tag.end(1) :],
+                text[: tag.start(1)] + rng.choice(["geom", "joint", "sensor", "include", "x"]) + text[tag.end(1) :],
                 text[:i] + text[i : min(j, i + 300)] + text[i:],
                 text[:i] + rng.choice(["<", ">", "&", '"', "\0", "é", "]]>"]) + text[i + 1 :],
                 text[: i + 1],

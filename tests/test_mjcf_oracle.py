@@ -64,9 +64,7 @@ def oracle(source: str):
     """The mjModel of a path or of XML text."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return (
-            mujoco.MjModel.from_xml_string(source) if "<" in source else mujoco.MjModel.from_xml_path(source)
-        )
+        return mujoco.MjModel.from_xml_string(source) if "<" in source else mujoco.MjModel.from_xml_path(source)
 
 
 def assert_equal(source: str):

@@ -16,6 +16,7 @@ from jaxsim.layout.world import World, settled, spread
 Array = jax.Array
 
 CHUNK = 128  # worlds per chunk on a CPU
+LANES = 16  # chunks hold a multiple of this many worlds
 STREAMS = 2  # loops over chunks that run side by side on a CPU
 
 
@@ -64,26 +65,43 @@ def _run_batch(fun: Callable, size: int, in_batched: Any, args: Any) -> Any:
 
 
 def _in_chunks(fun: Callable, size: int, flags: list[bool], leaves: list[Array]) -> list[Array]:
-    """Run in chunks on a CPU; the last chunk is filled with copies of the first worlds."""
-    if jax.default_backend() != "cpu" or size <= CHUNK:
+    """Run in chunks on a CPU, filled up with copies of the first world.
+
+    Whole multiples of LANES make a world's numbers the same, bit by bit, whatever batch it is in.
+    """
+    if jax.default_backend() != "cpu":
         return fun(*leaves)
-    count = -(-size // CHUNK)
-    fill = count * CHUNK - size
+    width = min(CHUNK, -(-size // LANES) * LANES)
+    count = -(-size // width)
+    fill = count * width - size
 
     def split(x):
-        if fill:
-            x = jnp.concatenate([x, x[:fill]])
-        return x.reshape(count, CHUNK, *x.shape[1:])
+        copies = jnp.broadcast_to(x[:1], (fill, *x.shape[1:]))
+        return jnp.concatenate([x, copies]).reshape(count, width, *x.shape[1:])
 
-    parts = [split(x) for x, b in zip(leaves, flags) if b]
+    shared = [x for x, b in zip(leaves, flags) if not b]
+
+    def program(chunk, shared):
+        batched, same = iter(chunk), iter(shared)
+        return fun(*[next(batched) if b else next(same) for b in flags])
+
+    # one unit, so that it is the same program wherever it runs
+    unit = settled(program)
 
     def one(chunk):
-        chunk = iter(chunk)
-        return fun(*[next(chunk) if b else x for x, b in zip(leaves, flags)])
+        return unit(chunk, shared)
 
+    parts = [split(x) for x, b in zip(leaves, flags) if b]
     # independent loops run side by side, one per core
     streams = min(STREAMS, count)
     cuts = np.linspace(0, count, streams + 1).astype(int)
-    outs = [lax.map(one, [x[lo:hi] for x in parts]) for lo, hi in zip(cuts, cuts[1:])]
+    outs = [_loop(one, [x[lo:hi] for x in parts]) for lo, hi in zip(cuts, cuts[1:])]
     joined = [jnp.concatenate(xs) if len(xs) > 1 else xs[0] for xs in zip(*outs)]
-    return [x.reshape(count * CHUNK, *x.shape[2:])[:size] for x in joined]
+    return [x.reshape(count * width, *x.shape[2:])[:size] for x in joined]
+
+
+def _loop(one: Callable, chunks: list[Array]) -> list[Array]:
+    """`one` over the leading axis; a single chunk needs no loop."""
+    if chunks[0].shape[0] > 1:
+        return lax.map(one, chunks)
+    return [x[None] for x in one([x[0] for x in chunks])]

@@ -241,9 +241,7 @@ def _custom(spec: Spec, m: CompiledModel) -> None:
     m.set(numeric_adr=np.cumsum(size) - size, numeric_size=size, numeric_data=data, nnumericdata=data.size)
     texts = [t.data.encode() + b"\0" for t in spec.lists["text"]]
     size = array([len(t) for t in texts], dtype=int)
-    m.set(
-        text_adr=np.cumsum(size) - size, text_size=size, text_data=b"".join(texts), ntextdata=int(size.sum())
-    )
+    m.set(text_adr=np.cumsum(size) - size, text_size=size, text_data=b"".join(texts), ntextdata=int(size.sum()))
     size = array([len(t.parts) for t in tuples], dtype=int)
     parts = [part for t in tuples for part in t.resolved]
     m.set(tuple_adr=np.cumsum(size) - size, tuple_size=size, ntupledata=len(parts))

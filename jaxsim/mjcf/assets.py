@@ -40,9 +40,7 @@ def _colliding_meshes(spec: Spec) -> set[str]:
     return {
         geom.mesh
         for geom in spec.items("geom")
-        if geom.mesh
-        and geom.type in (MESH, SDF)
-        and (geom.contype or geom.conaffinity or geom.name in paired)
+        if geom.mesh and geom.type in (MESH, SDF) and (geom.contype or geom.conaffinity or geom.name in paired)
     }
 
 
@@ -179,9 +177,7 @@ def _assemble_polygons(meshes: list[MeshData], m: CompiledModel) -> None:
     """Polygons of the hulls; a mesh without a hull has none, and its vertices belong to none."""
     counts = [len(mesh.polyvertnum) for mesh in meshes]
     verts, maps = [len(mesh.polyvert) for mesh in meshes], [len(mesh.polymap) for mesh in meshes]
-    around = [
-        mesh.polymapnum if len(mesh.polymapnum) else np.zeros(len(mesh.vert), np.int32) for mesh in meshes
-    ]
+    around = [mesh.polymapnum if len(mesh.polymapnum) else np.zeros(len(mesh.vert), np.int32) for mesh in meshes]
     map_adr = [
         mesh.polymapadr + start if len(mesh.polymapadr) else np.zeros(len(mesh.vert), np.int32)
         for mesh, start in zip(meshes, _addresses(maps))
@@ -201,9 +197,7 @@ def _assemble_polygons(meshes: list[MeshData], m: CompiledModel) -> None:
         polymap=_stack([mesh.polymap for mesh in meshes], None, np.int32),
     )
     m.set(nmeshpoly=sum(counts), nmeshpolyvert=sum(verts), nmeshpolymap=sum(maps))
-    m.set(
-        npolygonmax=int(m.mesh_polyvertnum.max(initial=0)), nmeshdegmax=int(m.mesh_polymapnum.max(initial=0))
-    )
+    m.set(npolygonmax=int(m.mesh_polyvertnum.max(initial=0)), nmeshdegmax=int(m.mesh_polymapnum.max(initial=0)))
 
 
 def _assemble_hfields(hfields: list[HField], m: CompiledModel) -> None:

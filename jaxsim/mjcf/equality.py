@@ -24,9 +24,7 @@ def compile_equality(equality: Item, index: Index) -> None:
             equality.type = CONNECT if tag == "connect" else WELD
             by_sites = equality.site1 is not None
             kind, one, two = (
-                ("site", equality.site1, equality.site2)
-                if by_sites
-                else ("body", equality.body1, equality.body2)
+                ("site", equality.site1, equality.site2) if by_sites else ("body", equality.body1, equality.body2)
             )
             if tag == "weld":
                 if "anchor" in equality.given or not by_sites:

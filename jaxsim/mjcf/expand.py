@@ -35,9 +35,7 @@ class Renaming:
     def include(self, body: Item, inside: set[Item | None] | None = None) -> None:
         """What a body has in these frames (by default everything) and below belongs to the copy."""
         for kind in (*IN_BODY, "frame"):
-            self.names[kind] |= {
-                item.name for item in body.contents[kind] if inside is None or item.frame in inside
-            }
+            self.names[kind] |= {item.name for item in body.contents[kind] if inside is None or item.frame in inside}
         for child in body.contents["body"]:
             if inside is None or child.frame in inside:
                 self.names["body"].add(child.name)
@@ -54,9 +52,7 @@ class Renaming:
             if hasattr(item, parts):
                 setattr(new, parts, [self._part(part) for part in getattr(item, parts)])
         if item.key == "material":
-            new.layers = [
-                layer | {"texture": self(layer["texture"])} for layer in item.layers if "texture" in layer
-            ]
+            new.layers = [layer | {"texture": self(layer["texture"])} for layer in item.layers if "texture" in layer]
         return new
 
     def _part(self, part: Item) -> Item:
@@ -81,9 +77,7 @@ def _copy_body(source: Item, parent: Item, rename: Renaming) -> Item:
     return body
 
 
-def _copy_contents(
-    source: Item, target: Item, frame_of: dict[Item | None, Item | None], rename: Renaming
-) -> None:
+def _copy_contents(source: Item, target: Item, frame_of: dict[Item | None, Item | None], rename: Renaming) -> None:
     """Copy what is in the frames that `frame_of` maps (or in no frame, if it maps None) into another body."""
     contents = {kind: list(items) for kind, items in source.contents.items()}  # the target may be the source
     for frame in contents["frame"]:
@@ -221,9 +215,7 @@ def _attached_key(key: Item, source: Spec, rename: Renaming) -> Item:
         mocap = [body for body in source.bodies() if body.mocap]
         owned = {"joint": source.items("joint"), "actuator": source.lists["actuator"], "mocap": mocap}
         owners = {kind: [(item, item) for item in items] for kind, items in owned.items()}
-    new.owners = {
-        kind: [(item, rename.copies.get(copy)) for item, copy in pairs] for kind, pairs in owners.items()
-    }
+    new.owners = {kind: [(item, rename.copies.get(copy)) for item, copy in pairs] for kind, pairs in owners.items()}
     return new
 
 
@@ -231,9 +223,7 @@ def _follow(keys: list[Item], rename: Renaming) -> None:
     """Keyframes of what was attached inside a replicate belong to the first replica."""
     for key in keys:
         if hasattr(key, "owners"):
-            key.owners = {
-                k: [(item, rename.copies.get(c, c)) for item, c in pairs] for k, pairs in key.owners.items()
-            }
+            key.owners = {k: [(item, rename.copies.get(c, c)) for item, c in pairs] for k, pairs in key.owners.items()}
 
 
 def _copy_assets(source: Spec, target: Spec, rename: Renaming) -> None:
@@ -241,6 +231,4 @@ def _copy_assets(source: Spec, target: Spec, rename: Renaming) -> None:
         rename.names[kind] |= {item.name for item in source.lists[kind]}
     taken = {kind: {item.name for item in target.lists[kind]} for kind in _ASSETS}
     for kind in _ASSETS:
-        target.lists[kind] += [
-            new for item in source.lists[kind] if (new := rename.copy(item)).name not in taken[kind]
-        ]
+        target.lists[kind] += [new for item in source.lists[kind] if (new := rename.copy(item)).name not in taken[kind]]

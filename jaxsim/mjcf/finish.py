@@ -57,15 +57,16 @@ def finish(spec: Spec, m: CompiledModel) -> None:
     try:
         derived.compute(m)
     except np.linalg.LinAlgError:
-        raise Fault("the inertia matrix is not positive definite: look for a negative armature") from None
+        raise Fault(
+            "the inertia matrix is singular: look for joints that move a body in the same way (four slides, "
+            "two hinges about one axis) or for a negative armature"
+        ) from None
     derived.spring_dampers(m, assemble.rows(spec.items("joint"), "springdamper", 2))
     try:
         derived_lengthrange.length_range(m, spec.length_range)
     except ValueError as error:
         raise Fault(str(error)) from None
-    m.flg_gravcomp, m.flg_surfacevel, m.flg_adhesion = map(
-        bool, (m.flg_gravcomp, m.flg_surfacevel, m.flg_adhesion)
-    )
+    m.flg_gravcomp, m.flg_surfacevel, m.flg_adhesion = map(bool, (m.flg_gravcomp, m.flg_surfacevel, m.flg_adhesion))
     for name, value in vars(spec.statistic).items():
         if value is not None:
             setattr(m.stat, name, value)

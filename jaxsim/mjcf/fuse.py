@@ -31,13 +31,7 @@ def _referenced(spec: Spec) -> set[str]:
 
 
 def _fusable(body: Item, needed: set[str], spec: Spec) -> bool:
-    if (
-        body.contents["joint"]
-        or body.mocap
-        or not body.fuse
-        or body.sleep
-        or (body.name and body.name in needed)
-    ):
+    if body.contents["joint"] or body.mocap or not body.fuse or body.sleep or (body.name and body.name in needed):
         return False
     if body.settings.inertiafromgeom == TRUE and (body.adjusted or body.parent.adjusted):
         return False

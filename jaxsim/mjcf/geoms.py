@@ -115,9 +115,7 @@ def check_size(item: Item) -> None:
         if item.size[2] <= 0:
             raise Fault("the third size of a plane (its grid spacing) must be positive")
     elif np.any(item.size[: SIZES[item.type]] <= 0):
-        raise Fault(
-            f"size='{' '.join(f'{s:g}' for s in item.size)}': the first {SIZES[item.type]} must be positive"
-        )
+        raise Fault(f"size='{' '.join(f'{s:g}' for s in item.size)}': the first {SIZES[item.type]} must be positive")
 
 
 def _bounds(geom: Item) -> tuple[np.ndarray, float]:

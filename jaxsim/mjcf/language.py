@@ -46,8 +46,7 @@ ENUMS: dict[str, dict[str, int]] = {
     "texrole": _keywords("rgb occlusion roughness metallic normal opacity emissive rgba orm", 1),
     "meshinertia": _keywords("convex legacy exact shell"),
     "meshbuiltin": _keywords(
-        "none sphere hemisphere cone supertorus supersphere wedge plate grid box "
-        "cylinder ellipsoid square disc"
+        "none sphere hemisphere cone supertorus supersphere wedge plate grid box cylinder ellipsoid square disc"
     ),
     "dyn": _keywords("none integrator filter filterexact muscle dcmotor pid user"),
     "gain": _keywords("fixed affine muscle dcmotor so3 pid user"),
@@ -377,14 +376,9 @@ ATTRIBUTES: dict[str, str] = {
     },
     **{
         f"sensor/{tag}": _sensor("tendon! >tendon")
-        for tag in _words(
-            "tendonpos tendonvel tendonactuatorfrc tendonlimitpos tendonlimitvel tendonlimitfrc"
-        )
+        for tag in _words("tendonpos tendonvel tendonactuatorfrc tendonlimitpos tendonlimitvel tendonlimitfrc")
     },
-    **{
-        f"sensor/{tag}": _sensor("actuator! >actuator")
-        for tag in _words("actuatorpos actuatorvel actuatorfrc")
-    },
+    **{f"sensor/{tag}": _sensor("actuator! >actuator") for tag in _words("actuatorpos actuatorvel actuatorfrc")},
     **{
         f"sensor/{tag}": _sensor(_FRAME_OBJECT + _FRAME_REFERENCE)
         for tag in _words("framepos framequat framexaxis frameyaxis framezaxis framelinvel frameangvel")

@@ -26,7 +26,5 @@ def check_limited(item: Any, limited: str, bounds: str) -> bool:
         raise Fault(f"{bounds} is given but {limited} is not, and autolimits is off; write {limited}='true'")
     active = is_limited(flag, values)
     if active and not values[0] < values[1]:
-        raise Fault(
-            f"{bounds}='{values[0]:g} {values[1]:g}' is limited, so the first must be below the second"
-        )
+        raise Fault(f"{bounds}='{values[0]:g} {values[1]:g}' is limited, so the first must be below the second")
     return active

@@ -68,9 +68,7 @@ def _option(section: Element, merged: dict[str, dict[str, Any]]) -> None:
     for flag in section.find("flag"):
         for name, enabled in flag.values.items():
             field, bit = (
-                ("disableflags", DISABLE_BITS[name])
-                if name in DISABLE_BITS
-                else ("enableflags", ENABLE_BITS[name])
+                ("disableflags", DISABLE_BITS[name]) if name in DISABLE_BITS else ("enableflags", ENABLE_BITS[name])
             )
             on = bool(enabled) == (field == "enableflags")
             option[field] = option[field] | bit if on else option[field] & ~bit

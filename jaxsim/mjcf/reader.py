@@ -133,9 +133,7 @@ def _parse(source: str, file: str, stack: list[Element]) -> Element:
 
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda _: stack.pop()
-    parser.StartDoctypeDeclHandler = lambda *_: refuse(
-        "a DTD was found, none is allowed; remove <!DOCTYPE ...>"
-    )
+    parser.StartDoctypeDeclHandler = lambda *_: refuse("a DTD was found, none is allowed; remove <!DOCTYPE ...>")
     try:
         parser.Parse(source.encode(), True)
     except expat.ExpatError:
@@ -158,9 +156,7 @@ def _include(element: Element, directory: str, files: Files, included: set[str],
     element.children = children
 
 
-def _included(
-    include: Element, directory: str, files: Files, included: set[str], problems: Problems
-) -> list[Element]:
+def _included(include: Element, directory: str, files: Files, included: set[str], problems: Problems) -> list[Element]:
     name = include.attributes.get("file")
     if name is None:
         raise Fault("attribute 'file' is missing")
@@ -176,10 +172,6 @@ def _included(
     root = parse(text, path)
     if not root.children:
         raise Fault(f"file {name!r} has no elements to include")
-    here = (
-        os.path.dirname(path)
-        if files.directory is None
-        else os.path.relpath(os.path.dirname(path), files.directory)
-    )
+    here = os.path.dirname(path) if files.directory is None else os.path.relpath(os.path.dirname(path), files.directory)
     _include(root, here, files, included, problems)
     return root.children

@@ -51,9 +51,7 @@ def _declare(line: str) -> Attribute:
     required, in_defaults = "!" in name, "~" not in name
     name = name.rstrip("!~")
     if kind[0] in "@>":
-        return Attribute(
-            name, "name" if kind[0] == "@" else "ref", kind[1:], 1, 1, None, required, in_defaults
-        )
+        return Attribute(name, "name" if kind[0] == "@" else "ref", kind[1:], 1, 1, None, required, in_defaults)
     kind, _, of = kind.partition(":")
     if kind in ("real", "float", "int"):
         count, *values = rest

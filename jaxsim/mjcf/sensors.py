@@ -210,11 +210,7 @@ def _check_object(tag: str, sensor: Item) -> None:
         if any(o.kind == "geom" and o.type == ENUMS["geom"]["hfield"] for o in (obj, sensor.ref)):
             raise Fault("height fields have no distance sensors")
     camera = (
-        sensor.ref
-        if tag == "camprojection"
-        else obj
-        if tag == "rangefinder" and sensor.objkind == "camera"
-        else None
+        sensor.ref if tag == "camprojection" else obj if tag == "rangefinder" and sensor.objkind == "camera" else None
     )
     if camera is not None and np.any(camera.resolution <= 0):
         raise Fault(f"camera {camera.name!r} needs a positive resolution")

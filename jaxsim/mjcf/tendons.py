@@ -43,9 +43,7 @@ def _wrap(part: Item, index: Index) -> tuple[int, Item | None, float | Item | No
             return WRAP_SITE, index.find("site", part.site), 0.0
     geom = index.find("geom", part.geom)
     if geom.type not in _GEOM_WRAPS:
-        raise Fault(
-            f"geom {part.geom!r} is neither a sphere nor a cylinder, so a tendon cannot wrap around it"
-        )
+        raise Fault(f"geom {part.geom!r} is neither a sphere nor a cylinder, so a tendon cannot wrap around it")
     side = getattr(part, "sidesite", None)
     return _GEOM_WRAPS[geom.type], geom, index.find("site", side) if side else None
 
@@ -72,12 +70,7 @@ def _check_spatial(tendon: Item) -> None:
             raise Fault(f"object {i}: a pulley must not be last and not follow another pulley")
         if kind == WRAP_SITE and before == after == WRAP_PULLEY:
             raise Fault(f"object {i}: a site needs a neighbour that is not a pulley")
-        if (
-            kind == WRAP_SITE
-            and not last
-            and after == WRAP_SITE
-            and tendon.wraps[i][1] is tendon.wraps[i + 1][1]
-        ):
+        if kind == WRAP_SITE and not last and after == WRAP_SITE and tendon.wraps[i][1] is tendon.wraps[i + 1][1]:
             raise Fault(f"object {i}: the site is repeated")
         if kind in (WRAP_SPHERE, WRAP_CYLINDER):
             if before != WRAP_SITE or after != WRAP_SITE:

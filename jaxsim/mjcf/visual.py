@@ -42,9 +42,7 @@ def drop_visual(spec: Spec, problems: Problems) -> None:
         if body.settings.inertiafromgeom == TRUE:
             for geom in lost:
                 if geom.mass > 0:
-                    problems.add(
-                        geom.place, "discardvisual drops this geom, but inertiafromgeom='true' needs its mass"
-                    )
+                    problems.add(geom.place, "discardvisual drops this geom, but inertiafromgeom='true' needs its mass")
         body.contents["geom"] = [geom for geom in body.contents["geom"] if not geom.discard]
     for kind in ("mesh", "material", "texture"):
         spec.lists[kind] = [item for item in spec.lists[kind] if not item.discard]

@@ -37,7 +37,7 @@ def _one_call(H: Array, d: Array, b: Array) -> Array:
     n = H.shape[-1]
     if H.dtype == jnp.float32:
         d = d + (d + jnp.diagonal(H, axis1=-2, axis2=-1)) * 1e-6
-    H = H + d[..., None] * jnp.eye(n, dtype=H.dtype)
+    H = jnp.where(jnp.broadcast_to(jnp.eye(n, dtype=bool), H.shape), H + d[..., None], H)
     L = lax.linalg.cholesky(H, symmetrize_input=False)
     y = lax.linalg.triangular_solve(L, b, left_side=True, lower=True)
     return lax.linalg.triangular_solve(L, y, left_side=True, lower=True, transpose_a=True)
