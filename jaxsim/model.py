@@ -211,6 +211,4 @@ def from_fields(source: Any, names: dict[str, list[str]], **extra: Any) -> Model
         ints[key] = enum(ints[key])
     stat = {k: np.asarray(getattr(source.stat, k), dtype) for k in STAT_REAL}
     reals, opt, stat = jax.device_put((reals, opt, stat))
-    return Model(
-        {**reals, "opt": Option(opt, tuple(ints.items())), "stat": Statistic(stat)}, Topology(static, names)
-    )
+    return Model({**reals, "opt": Option(opt, tuple(ints.items())), "stat": Statistic(stat)}, Topology(static, names))

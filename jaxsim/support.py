@@ -126,9 +126,7 @@ def require_supported(model: Model, where: Where | None = None) -> None:
         model: the compiled model.
         where: (kind, index) -> Place of the element, if the model came from a file.
     """
-    problems = [
-        Problem(_place(where, kind, i), _label(model, kind, i) + text) for kind, i, text in unsupported(model)
-    ]
+    problems = [Problem(_place(where, kind, i), _label(model, kind, i) + text) for kind, i, text in unsupported(model)]
     if problems:
         raise MjcfError(problems)
 

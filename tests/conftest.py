@@ -4,9 +4,9 @@ from pathlib import Path
 
 import jax
 import numpy as np
+import oracle
 import pytest
 
-import oracle
 from jaxsim import models as bundled
 
 ROOT = Path(__file__).resolve().parents[1]

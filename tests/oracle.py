@@ -101,9 +101,7 @@ def error(ours, theirs) -> float:
     assert ours.shape == theirs.shape, f"shape {ours.shape}, MuJoCo's is {theirs.shape}"
     if not theirs.size:
         return 0.0
-    return (
-        float(np.abs(ours - theirs).max() / (1 + np.abs(theirs).max())) if np.isfinite(ours).all() else np.inf
-    )
+    return float(np.abs(ours - theirs).max() / (1 + np.abs(theirs).max())) if np.isfinite(ours).all() else np.inf
 
 
 def assert_equal(data: js.Data, d: mujoco.MjData, fields, tolerance: float = 1e-9) -> None:

@@ -2,10 +2,10 @@
 
 import mujoco
 import numpy as np
+import oracle
 import pytest
 
 import jaxsim as js
-import oracle
 from jaxsim.types import DisableBit
 
 BODIES = """

@@ -289,8 +289,7 @@ def test_single_precision_finds_the_same_depth(pair):
     oracle = Oracle(*pair, 0.0)
     xpos, xmat, _ = oracle(*poses(np.random.default_rng(8)))
     single, double = (
-        run(pair, xpos, xmat, oracle.size, 0.0, dtype)[:, :, 0].min(axis=1)
-        for dtype in (np.float32, np.float64)
+        run(pair, xpos, xmat, oracle.size, 0.0, dtype)[:, :, 0].min(axis=1) for dtype in (np.float32, np.float64)
     )
     clear = np.abs(double) > 1e-5  # of touching or not
     np.testing.assert_allclose(single[clear], double[clear], atol=1e-5)

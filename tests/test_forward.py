@@ -2,9 +2,9 @@
 
 import mujoco
 import numpy as np
+import oracle
 
 import jaxsim as js
-import oracle
 
 KINEMATICS = (
     "xpos", "xquat", "xmat", "xipos", "ximat", "xanchor", "xaxis", "geom_xpos", "geom_xmat", "site_xpos", "site_xmat",
@@ -50,8 +50,6 @@ def _contacts(contact, n: int) -> list[tuple[tuple[int, int], np.ndarray]]:
             contact.solref[i],
             contact.solimp[i],
         ]
-        values = np.concatenate(
-            [np.asarray(numbers, float), *(np.asarray(v, float).ravel() for v in vectors)]
-        )
+        values = np.concatenate([np.asarray(numbers, float), *(np.asarray(v, float).ravel() for v in vectors)])
         found.append((tuple(int(g) for g in np.asarray(contact.geom[i])), values))
     return sorted(found, key=lambda c: (c[0], tuple(np.round(c[1][2:5], 6))))

@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 import mujoco
 import numpy as np
+import oracle
 import pytest
 
 import jaxsim as js
-import oracle
 
 FLOOR = '<geom type="plane" size="5 5 .1" {}/>'
 CONTACTS = """<option cone="{cone}"/><worldbody><geom type="plane" size="5 5 .1" condim="{dim}" friction=".8 .02 .01"/>
@@ -44,8 +44,12 @@ MODELS = {
     "rk4": JOINTS.format(integrator="RK4"),
     "implicitfast": JOINTS.format(integrator="implicitfast"),
     "frictionloss": _rows(s='frictionloss="3"', h='frictionloss=".001"', b='frictionloss=".2"', t='frictionloss=".1"'),
-    "limits": _rows(s='range="-.3 .01"', h='range="-1 2" margin=".4"', b='range="0 15"', t='limited="true" range="-.1 .02"'),
-    "connect-weld": _rows(e='<weld body1="c" body2="d" torquescale=".7"/><connect body1="a" body2="d" anchor=".2 .1 0"/>'),
+    "limits": _rows(
+        s='range="-.3 .01"', h='range="-1 2" margin=".4"', b='range="0 15"', t='limited="true" range="-.1 .02"'
+    ),
+    "connect-weld": _rows(
+        e='<weld body1="c" body2="d" torquescale=".7"/><connect body1="a" body2="d" anchor=".2 .1 0"/>'
+    ),
     "couplings": _rows(e='<joint joint1="s" joint2="h" polycoef="0 .5 .3 0 0"/><tendon tendon1="t"/>'),
 }
 PARAMETERS = ("body_mass", "geom_friction", "dof_damping", "geom_size", "jnt_axis")

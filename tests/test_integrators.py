@@ -3,10 +3,10 @@
 import jax.numpy as jnp
 import mujoco
 import numpy as np
+import oracle
 import pytest
 
 import jaxsim as js
-import oracle
 from jaxsim.types import DisableBit, Integrator
 
 STATE = ("time", "qpos", "qvel", "act")
@@ -55,7 +55,9 @@ def _follow(mj: mujoco.MjModel, rng: np.random.Generator, steps: int = 10, toler
         oracle.assert_equal(data, d, STATE, tolerance)
 
 
-@pytest.mark.parametrize("integrator", [Integrator.EULER, Integrator.RK4, Integrator.IMPLICITFAST], ids=lambda i: i.name)
+@pytest.mark.parametrize(
+    "integrator", [Integrator.EULER, Integrator.RK4, Integrator.IMPLICITFAST], ids=lambda i: i.name
+)
 @pytest.mark.parametrize("name", ACTUATORS)
 def test_integrator(integrator, name, rng):
     _follow(_model(integrator, name), rng)
@@ -82,7 +84,9 @@ CONTACT = """<mujoco><worldbody><geom type="plane" size="5 5 .1"/>
   </body></worldbody></mujoco>"""
 
 
-@pytest.mark.parametrize("integrator", [Integrator.EULER, Integrator.RK4, Integrator.IMPLICITFAST], ids=lambda i: i.name)
+@pytest.mark.parametrize(
+    "integrator", [Integrator.EULER, Integrator.RK4, Integrator.IMPLICITFAST], ids=lambda i: i.name
+)
 def test_with_contacts(integrator, rng):
     _follow(_model(integrator, text=CONTACT), rng, 20, 1e-8)
 
@@ -102,7 +106,7 @@ def test_runge_kutta_is_of_order_four():
     """Halving the step divides the error of a tumbling body's orientation by about 16."""
 
     def end(steps: int) -> np.ndarray:
-        mj, model = oracle.pair(_model(Integrator.RK4, text=SPINNING, timestep=0.4 / steps))
+        _mj, model = oracle.pair(_model(Integrator.RK4, text=SPINNING, timestep=0.4 / steps))
         data = js.make_data(model).replace(qvel=jnp.asarray([0, 0, 0, 3.0, 0.5, 4.0]))
         for _ in range(steps):
             data = js.step(model, data)

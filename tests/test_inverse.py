@@ -3,9 +3,9 @@
 import jax.numpy as jnp
 import mujoco
 import numpy as np
+import oracle
 
 import jaxsim as js
-import oracle
 
 
 def test_inverse(models, rng):

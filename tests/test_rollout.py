@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 import mujoco
 import numpy as np
+import oracle
 import pytest
 
 import jaxsim as js
-import oracle
 from jaxsim.types import Warning
 
 SHORT, LONG = 10, 100
@@ -55,9 +55,7 @@ def test_rollout_is_repeated_steps(rng):
     for t, u in enumerate(controls):
         data = js.step(model, data.replace(ctrl=u))
         for name in ("time", "qpos", "qvel", "act", "sensordata"):
-            np.testing.assert_allclose(
-                trajectory[name][t], getattr(data, name), rtol=0, atol=1e-12, err_msg=name
-            )
+            np.testing.assert_allclose(trajectory[name][t], getattr(data, name), rtol=0, atol=1e-12, err_msg=name)
     np.testing.assert_allclose(final.qpos, data.qpos, rtol=0, atol=1e-12)
 
 

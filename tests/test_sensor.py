@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 import mujoco
 import numpy as np
+import oracle
 import pytest
 
 import jaxsim as js
-import oracle
 from jaxsim.dynamics.sensor import SUPPORTED_SENSORS
 from jaxsim.types import DisableBit, EnableBit, SensorType
 
@@ -203,11 +203,7 @@ def test_every_sensor(xml, rng):
         assert not _wrong(mj, data.sensordata, d.sensordata)
         seen = np.maximum(seen, np.abs(d.sensordata))
     # nothing passes for being zero: every type has a sensor that reads something
-    heard = {
-        int(mj.sensor_type[i])
-        for i in range(mj.nsensor)
-        if seen[mj.sensor_adr[i] :][: mj.sensor_dim[i]].any()
-    }
+    heard = {int(mj.sensor_type[i]) for i in range(mj.nsensor) if seen[mj.sensor_adr[i] :][: mj.sensor_dim[i]].any()}
     assert heard == set(SUPPORTED_SENSORS)
 
 
@@ -229,9 +225,7 @@ NO_CONSTRAINTS = """
 <jointlimitpos joint="j"/></sensor></mujoco>"""
 
 
-@pytest.mark.parametrize(
-    "bit", [0, DisableBit.CONSTRAINT, DisableBit.CONTACT, DisableBit.LIMIT, DisableBit.GRAVITY]
-)
+@pytest.mark.parametrize("bit", [0, DisableBit.CONSTRAINT, DisableBit.CONTACT, DisableBit.LIMIT, DisableBit.GRAVITY])
 def test_without_constraints(bit, rng):
     mj = mujoco.MjModel.from_xml_string(NO_CONSTRAINTS)
     mj.opt.disableflags = int(bit)

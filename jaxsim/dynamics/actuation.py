@@ -48,9 +48,7 @@ def actuation(m: Model, d: Data, moment: Array, qfrc_gravcomp: Array) -> Data:
     dtype = d.qpos.dtype
     if not m.nactuator or m.opt.disables(DisableBit.ACTUATION):
         zero = jnp.zeros(m.nv, dtype)
-        return d.replace(
-            qfrc_actuator=zero, actuator_force=jnp.zeros(m.nout, dtype), act_dot=jnp.zeros(m.na, dtype)
-        )
+        return d.replace(qfrc_actuator=zero, actuator_force=jnp.zeros(m.nout, dtype), act_dot=jnp.zeros(m.na, dtype))
     ctrl = _controls(m, d)
     warning = d.warning.at[Warning.BADCTRL].add(bad_control(d).astype(jnp.int32))
     d = d.replace(act_dot=_act_dot(m, d, ctrl), warning=warning)

@@ -91,9 +91,7 @@ def rne(m: Model, d: Data, cdof_dot: Array, qacc: Array | None = None) -> Array:
     if qacc is not None:
         rate = rate + d.cdof * qacc[:, None]
     cacc = product(ancestor(m.topology), rate) + gravity_acceleration(m)
-    force = spatial.inertia_mul(d.cinert, cacc) + spatial.cross_force(
-        d.cvel, spatial.inertia_mul(d.cinert, d.cvel)
-    )
+    force = spatial.inertia_mul(d.cinert, cacc) + spatial.cross_force(d.cvel, spatial.inertia_mul(d.cinert, d.cvel))
     return project_forces(m, d, force)
 
 

@@ -108,9 +108,7 @@ def _implicitfast_acceleration(m: Model, d: Data, mid: Intermediate) -> Array:
     if not m.opt.disables(DisableBit.DAMPER):
         matrix = _add_diagonal(matrix, h * poly_force_slope(*damping(m), d.qvel, odd=True))
         if m.ntendon:
-            matrix = matrix + h * _gram(
-                m, mid.ten_J, poly_force_slope(*tendon_damping(m), d.ten_velocity, odd=True)
-            )
+            matrix = matrix + h * _gram(m, mid.ten_J, poly_force_slope(*tendon_damping(m), d.ten_velocity, odd=True))
     if m.nactuator and not m.opt.disables(DisableBit.ACTUATION):
         matrix = matrix - h * _gram(m, mid.moment, actuator_velocity_gain(m, d))
     qacc = solve(matrix, force)

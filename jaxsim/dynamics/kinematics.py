@@ -96,9 +96,7 @@ def _apply_joints(m: Model, d: Data, joints: np.ndarray, pos: Array, quat: Array
     anchor = pos + math.rotate(quat, offset)
     kind = m.jnt_type[joints]
     adr = m.jnt_qposadr[joints]
-    slide, hinge, ball = (
-        np.flatnonzero(kind == t) for t in (JointType.SLIDE, JointType.HINGE, JointType.BALL)
-    )
+    slide, hinge, ball = (np.flatnonzero(kind == t) for t in (JointType.SLIDE, JointType.HINGE, JointType.BALL))
 
     moved = []
     if len(slide):

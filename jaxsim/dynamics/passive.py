@@ -40,9 +40,7 @@ def passive(m: Model, d: Data, ten_J: Array) -> tuple[Data, Array]:
         force = force - d.qvel * poly_force(*damping(m), d.qvel, odd=True)
     if m.ntendon:
         pull = _tendon_forces(m, d, springs, dampers)
-        force = force + lax.dot_general(
-            ten_J, pull, (((0,), (0,)), ((), ())), precision=lax.Precision.HIGHEST
-        )
+        force = force + lax.dot_general(ten_J, pull, (((0,), (0,)), ((), ())), precision=lax.Precision.HIGHEST)
     gravcomp = _gravity_compensation(m, d)
     passive_share = ~np.asarray(m.jnt_actgravcomp, bool)[m.dof_jntid]
     if m.ngravcomp:

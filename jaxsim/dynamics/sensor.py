@@ -73,9 +73,7 @@ def _families(m: Model, d: Data, mid: "Intermediate") -> Iterator[tuple[np.ndarr
     yield from _from_accelerations(m, d, mid, of)
 
 
-def _from_accelerations(
-    m: Model, d: Data, mid: "Intermediate", of: Callable
-) -> Iterator[tuple[np.ndarray, Array]]:
+def _from_accelerations(m: Model, d: Data, mid: "Intermediate", of: Callable) -> Iterator[tuple[np.ndarray, Array]]:
     meters, accelerations = of(S.ACCELEROMETER), of(S.FRAMELINACC, S.FRAMEANGACC)
     loads = of(S.FORCE, S.TORQUE)
     if not len(meters) + len(accelerations) + len(loads):

@@ -44,7 +44,7 @@ def transmission(m: Model, d: Data, ten_J: Array) -> tuple[Data, Array]:
 
 def _spread(m: Model, arm: Array, first_dof: np.ndarray) -> Array:
     """Place arms [n, k] at dofs first_dof .. first_dof + k of moment rows [n, nv]."""
-    n, k = arm.shape
+    _n, k = arm.shape
     columns = np.arange(m.nv)[None, None] == (first_dof[:, None] + np.arange(k))[:, :, None]
     return jnp.sum(arm[:, :, None] * jnp.asarray(columns, arm.dtype), axis=1)
 

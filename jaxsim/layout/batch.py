@@ -1,4 +1,4 @@
-"""Batches of worlds: chunks, streams, and the two rules of a batched function."""
+"""Batches of worlds: chunks, and the two rules of a batched function."""
 
 import functools
 from collections.abc import Callable
@@ -6,7 +6,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 from jax.custom_batching import custom_vmap
 
@@ -17,7 +16,6 @@ Array = jax.Array
 
 CHUNK = 128  # worlds per chunk on a CPU
 LANES = 16  # chunks hold a multiple of this many worlds
-STREAMS = 2  # loops over chunks that run side by side on a CPU
 
 
 def batched(fun: Callable) -> Callable:
@@ -88,20 +86,6 @@ def _in_chunks(fun: Callable, size: int, flags: list[bool], leaves: list[Array])
     # one unit, so that it is the same program wherever it runs
     unit = settled(program)
 
-    def one(chunk):
-        return unit(chunk, shared)
-
-    parts = [split(x) for x, b in zip(leaves, flags) if b]
-    # independent loops run side by side, one per core
-    streams = min(STREAMS, count)
-    cuts = np.linspace(0, count, streams + 1).astype(int)
-    outs = [_loop(one, [x[lo:hi] for x in parts]) for lo, hi in zip(cuts, cuts[1:])]
-    joined = [jnp.concatenate(xs) if len(xs) > 1 else xs[0] for xs in zip(*outs)]
-    return [x.reshape(count * width, *x.shape[2:])[:size] for x in joined]
-
-
-def _loop(one: Callable, chunks: list[Array]) -> list[Array]:
-    """`one` over the leading axis; a single chunk needs no loop."""
-    if chunks[0].shape[0] > 1:
-        return lax.map(one, chunks)
-    return [x[None] for x in one([x[0] for x in chunks])]
+    chunks = [split(x) for x, b in zip(leaves, flags) if b]
+    outs = lax.map(lambda chunk: unit(chunk, shared), chunks)
+    return [x.reshape(count * width, *x.shape[2:])[:size] for x in outs]

@@ -14,7 +14,7 @@ from jax.interpreters import batching, mlir
 Array = jax.Array
 
 PIECE_WORK = 600_000  # n^3 times matrices per LAPACK call: below the size at which JAX splits a batch
-MOST_PIECES = 16  # more pieces than this are looped over instead of being written out
+LOOPS = 2  # over pieces, side by side
 
 spd_solve_p = core.Primitive("spd_solve")
 
@@ -32,32 +32,41 @@ def spd_solve(H: Array, d: Array, b: Array) -> Array:
     return spd_solve_p.bind(H, d, b)
 
 
-def _one_call(H: Array, d: Array, b: Array) -> Array:
+def _factor_and_solve(H: Array, b: Array) -> Array:
     """Cholesky factor and two triangular solves for all leading dimensions at once."""
-    n = H.shape[-1]
-    if H.dtype == jnp.float32:
-        d = d + (d + jnp.diagonal(H, axis1=-2, axis2=-1)) * 1e-6
-    H = jnp.where(jnp.broadcast_to(jnp.eye(n, dtype=bool), H.shape), H + d[..., None], H)
     L = lax.linalg.cholesky(H, symmetrize_input=False)
     y = lax.linalg.triangular_solve(L, b, left_side=True, lower=True)
     return lax.linalg.triangular_solve(L, y, left_side=True, lower=True, transpose_a=True)
 
 
+def _with_diagonal(H: Array, d: Array) -> Array:
+    if H.dtype == jnp.float32:
+        d = d + (d + jnp.diagonal(H, axis1=-2, axis2=-1)) * 1e-6
+    return jnp.where(jnp.broadcast_to(jnp.eye(H.shape[-1], dtype=bool), H.shape), H + d[..., None], H)
+
+
+def _one_call(H: Array, d: Array, b: Array) -> Array:
+    return _factor_and_solve(_with_diagonal(H, d), b)
+
+
 def _in_pieces(H: Array, d: Array, b: Array) -> Array:
-    """The batch in pieces; few are written out (and run in parallel), many are looped over."""
-    if H.ndim == 2 or H.shape[-1] == 0:
-        return _one_call(H, d, b)
+    """The batch in two loops over equal pieces; the loops run side by side."""
     n, batch = H.shape[-1], H.shape[:-2]
-    H, d, b = H.reshape(-1, n, n), d.reshape(-1, n), b.reshape(-1, *b.shape[-2:])
-    count, piece = H.shape[0], max(1, PIECE_WORK // (n * n * max(n, b.shape[-1])))
-    if count <= piece:
-        x = _one_call(H, d, b)
-    elif count <= piece * MOST_PIECES:
-        cuts = [slice(i, min(i + piece, count)) for i in range(0, count, piece)]
-        x = jnp.concatenate([_one_call(H[c], d[c], b[c]) for c in cuts])
-    else:
-        x = lax.map(lambda a: _one_call(*(v[None] for v in a))[0], (H, d, b), batch_size=None if piece == 1 else piece)
-    return x.reshape(*batch, *x.shape[1:])
+    H, b = _with_diagonal(H, d).reshape(-1, n, n), b.reshape(-1, *b.shape[-2:])
+    count, limit = H.shape[0], max(1, PIECE_WORK // max(1, n * n * max(n, b.shape[-1])))
+    if count <= limit:
+        return _factor_and_solve(H, b).reshape(*batch, *b.shape[1:])
+    pieces = -(-count // (LOOPS * limit))
+    size = -(-count // (LOOPS * pieces))
+    fill = LOOPS * pieces * size - count
+
+    def split(x):
+        copies = jnp.broadcast_to(x[:1], (fill, *x.shape[1:]))
+        return jnp.concatenate([x, copies]).reshape(LOOPS, pieces, size, *x.shape[1:])
+
+    H, b = split(H), split(b)
+    x = jnp.stack([lax.map(lambda a: _factor_and_solve(*a), (H[i], b[i])) for i in range(LOOPS)])
+    return x.reshape(-1, *x.shape[3:])[:count].reshape(*batch, *x.shape[3:])
 
 
 def _batch(args, dims):
