@@ -1,10 +1,11 @@
 """Throughput of the bundled models beside MJX and MuJoCo C: one JSON line per model and number of worlds.
 
-python benchmarks/throughput.py [--models humanoid,ant] [--worlds 256,1024] [--against mjx,mujoco]
+python benchmarks/throughput.py [--models humanoid,path/to/model.xml] [--worlds 256,1024] [--against mjx,mujoco]
 """
 
 import argparse
 import json
+from pathlib import Path
 
 from jaxsim import bench, models
 from jaxsim.commands.bench import ratios
@@ -19,10 +20,11 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=20)
     args = parser.parse_args()
     engines = ["jaxsim", *filter(None, args.against.split(","))]
+    bench.give_mjx_threads(engines)
     for name in args.models.split(","):
         for worlds in map(int, args.worlds.split(",")):
             settings = bench.Settings(worlds=worlds, steps=args.steps)
-            path = models.path(name)
+            path = Path(name) if name.endswith(".xml") else models.path(name)
             start = bench.prepare(bench.load_for(path, settings), settings)
             results = {engine: bench.measure(path, engine, start, settings) for engine in engines}
             print(

@@ -1,5 +1,7 @@
 """MuJoCo's physics on JAX: batched, differentiable through contact."""
 
+# the first import, so that a clash is explained before anything of it fails
+from jaxsim import _guard  # isort: skip  # noqa: F401
 from jaxsim.data import Contact, Data, get_state, make_data, report, reset, set_state, warnings_of
 from jaxsim.derivatives import inverse_jacobians, transition_jacobians
 from jaxsim.diagnose import Diagnosis, diagnose

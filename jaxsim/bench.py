@@ -98,6 +98,16 @@ def random_controls(model: Any, settings: Settings, rng: np.random.Generator) ->
     return middle + half * np.clip(settings.control * noise, -1, 1)
 
 
+def give_mjx_threads(engines: list[str]) -> None:
+    """Let XLA have at least four threads where MJX is measured; call before JAX's first computation.
+
+    With JAX 0.10 on two threads MJX stops for ever in two batched Cholesky factorisations that wait for each
+    other (each holds a thread while its pieces are queued). All engines of the run get the same setting.
+    """
+    if "mjx" in engines and (os.cpu_count() or 1) < 4:
+        os.environ.setdefault("NPROC", "4")
+
+
 def measure(path: Path, engine: str, start: Start, settings: Settings) -> dict[str, Any]:
     """Numbers of one engine; `error` instead where it cannot run the model.
 

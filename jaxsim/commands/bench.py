@@ -49,6 +49,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the command."""
     path = resolve(args.model)
     engines = ["jaxsim", *_others(args.against)]
+    bench.give_mjx_threads(engines)
     names = ("worlds", "steps", "repeats", "iterations", "ls_iterations", "tolerance", "control", "seed")
     settings = bench.Settings(**{name: getattr(args, name) for name in names})
     results: dict[str, dict[str, Any]] = {}
