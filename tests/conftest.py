@@ -1,5 +1,6 @@
 """Settings of every test: float64, strict promotion, a compilation cache; and the models to test on."""
 
+import gc
 from pathlib import Path
 
 import jax
@@ -81,6 +82,19 @@ def models(request) -> oracle.Pair:
 def rng() -> np.random.Generator:
     """Random numbers, the same in every run."""
     return np.random.default_rng(0)
+
+
+MOST_MAPPINGS = 25_000  # of memory, of the 65,530 that Linux allows a process
+
+
+@pytest.fixture(autouse=True)
+def few_programs():
+    """Forget compiled programs when there are many: XLA maps each of their kernels apart, and dies at the limit."""
+    yield
+    mappings = Path("/proc/self/maps")
+    if mappings.exists() and len(mappings.read_bytes().splitlines()) > MOST_MAPPINGS:
+        jax.clear_caches()
+        gc.collect()
 
 
 @pytest.fixture
