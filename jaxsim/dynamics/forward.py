@@ -56,10 +56,11 @@ def position_velocity(m: Model, d: Data) -> tuple[Data, Intermediate]:
     d = tendon_armature(m, crb(m, d), ten_J)
     d, moment = transmission(m, d, ten_J)
     d, cdof_dot = com_vel(m, d)
-    d = d.replace(
-        ten_velocity=lax.dot(ten_J, d.qvel, precision=lax.Precision.HIGHEST),
-        actuator_velocity=lax.dot(moment, d.qvel, precision=lax.Precision.HIGHEST),
-    )
+    d = d.replace(ten_velocity=lax.dot(ten_J, d.qvel, precision=lax.Precision.HIGHEST))
+    if m.opt.disables(DisableBit.ACTUATION):
+        d = d.replace(actuator_velocity=jnp.zeros_like(d.actuator_velocity))
+    else:
+        d = d.replace(actuator_velocity=lax.dot(moment, d.qvel, precision=lax.Precision.HIGHEST))
     touching = collide(m, d)
     d = contact_buffer(m, d, touching)
     rows = make_constraint(m, d, ten_J, touching)
