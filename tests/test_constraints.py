@@ -72,7 +72,7 @@ SCENE = """
     <body name="b" pos="0 .19 .11"><freejoint/>
       <geom name="pill" type="capsule" fromto="-.1 0 0 .2 .01 -.01" size=".1" mass="2" {pill}/>
       <geom name="end" size=".05" pos=".3 0 -.06" mass=".2" {end}/></body>
-    <body pos="0 -.197 .1"><joint axis="1 0 0" damping=".1"/>
+    <body pos="0 -.197 .1"><joint axis="1 0 0" pos="0 .05 .02" damping=".1"/>
       <geom name="bob" size=".099" mass="1" {bob}/></body>
   </worldbody>
 """
