@@ -15,12 +15,13 @@ from jaxsim.collision.table import COLLIDERS
 from jaxsim.data import Contact, Data, empty_contact
 from jaxsim.model import Model
 from jaxsim.rows import take
-from jaxsim.types import GeomType, Warning
+from jaxsim.types import MINVAL, GeomType, Warning
 
 Array = jax.Array
 
 # groups of this few pairs skip the broadphase: testing them all costs less than choosing
 SMALL_GROUP = 24
+SLACK = 1 + 1e-5  # of the broadphase, for rounding
 
 
 class Touching(NamedTuple):
@@ -89,21 +90,35 @@ def _gather_shapes(m: Model, d: Data, geom: np.ndarray, near: Array) -> Shape:
 
 
 def _broadphase(m: Model, d: Data, pairs: Pairs, reach: Array) -> tuple[Array | None, Array]:
-    """Pairs whose bounding spheres meet, in a fixed number of slots, and whether the slots were too few.
+    """Pairs that are not apart along the line of their centres, in slots, and whether the slots were too few.
 
-    None means that all pairs are to be tested. Bounding spheres of a folded body meet about twice as often
-    as its geoms, so there are twice as many slots as contacts.
+    None means that all pairs are to be tested.
     """
-    size = min(len(pairs), max(SMALL_GROUP, 2 * int(m.nconmax)))
+    size = min(len(pairs), max(SMALL_GROUP, 3 * int(m.nconmax) // 2))
     no = jnp.zeros((), bool)
     is_flat = m.geom_type[pairs.geom1[0]] in (GeomType.PLANE, GeomType.HFIELD)
     if len(pairs) <= size or is_flat:
         return None, no
     offset = take(d.geom_xpos, pairs.geom1) - take(d.geom_xpos, pairs.geom2)
-    bound = take(m.geom_rbound, pairs.geom1) + take(m.geom_rbound, pairs.geom2) + reach
-    near = math.dot(offset, offset) < bound * bound
+    apart = math.norm(offset)
+    line = offset / jnp.maximum(apart, MINVAL)[:, None]
+    bound = _extent(m, d, pairs.geom1, line) + _extent(m, d, pairs.geom2, line) + reach
+    near = apart < bound * SLACK
     rank = rank_in_order(near)
     return slots_from_rank(rank, size), jnp.sum(near, dtype=jnp.int32) > size
+
+
+def _extent(m: Model, d: Data, geom: np.ndarray, line: Array) -> Array:
+    """How far geoms of one type reach from their centres along unit vectors [n, 3]: [n], m."""
+    kind, size = m.geom_type[geom[0]], take(m.geom_size, geom)
+    if kind == GeomType.SPHERE:
+        return size[:, 0]
+    if kind == GeomType.CAPSULE:
+        axis = take(d.geom_xmat, geom)[:, 2::3]
+        return size[:, 0] + size[:, 1] * jnp.abs(math.dot(axis, line))
+    if kind == GeomType.BOX:
+        return math.dot(size, jnp.abs(math.matvec_t(take(d.geom_xmat, geom).reshape(-1, 3, 3), line)))
+    return take(m.geom_rbound, geom)
 
 
 def _concatenate(parts: list[Contacts]) -> Contacts:
