@@ -10,7 +10,7 @@ from jaxsim.collision.pairs import default_nconmax
 from jaxsim.data import INPUTS, INTEGRATION_STATE, Data, make_data
 from jaxsim.fields import DATA_DERIVED
 from jaxsim.model import KINDS, Model, from_fields
-from jaxsim.support import Where, require_supported
+from jaxsim.support import Where, note_solver, require_supported
 
 # mujoco's object type of each kind of named element
 _OBJECTS = {
@@ -51,6 +51,7 @@ def finish(model: Model, max_contacts: int | None, compile_only: bool, where: Wh
     model = Model(model._values, model.topology.replace(nconmax=size))
     if not compile_only:
         require_supported(model, where)
+        note_solver(model)
     return model
 
 

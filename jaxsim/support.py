@@ -1,5 +1,6 @@
 """What the engine simulates: every feature of a compiled model that it does not is named."""
 
+import warnings
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -31,6 +32,13 @@ def unsupported(model: Model) -> list[tuple[str, int, str]]:
     return [*_options(model), *_elements(model), *_pairs(model)]
 
 
+def note_solver(model: Model) -> None:
+    """Warn that Newton stands in for PGS and CG: all three minimise the same cost, so only speed differs."""
+    if model.opt.solver != Solver.NEWTON:
+        name = Solver(model.opt.solver).name
+        warnings.warn(f"solver {name}: Newton is used instead and converges to the same solution", stacklevel=4)
+
+
 def _options(m: Model) -> Iterator[tuple[str, int, str]]:
     o = m.opt
     if o.integrator not in (Integrator.EULER, Integrator.RK4, Integrator.IMPLICITFAST):
@@ -39,8 +47,6 @@ def _options(m: Model) -> Iterator[tuple[str, int, str]]:
             0,
             f"integrator {o.integrator.name.lower()} is not simulated; use Euler, RK4 or implicitfast",
         )
-    if o.solver != Solver.NEWTON:
-        yield "option", 0, f"solver {o.solver.name} is not available; use Newton"
     if o.noslip_iterations > 0:
         yield "option", 0, "noslip_iterations is not simulated"
     if float(np.asarray(o.density)) > 0 or float(np.asarray(o.viscosity)) > 0:

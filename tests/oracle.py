@@ -26,7 +26,8 @@ class Pair(NamedTuple):
 
 
 def converge(mj: mujoco.MjModel) -> mujoco.MjModel:
-    """Let MuJoCo solve exactly: dense, no islands, to rounding."""
+    """Let MuJoCo solve exactly: by Newton, dense, no islands, to rounding."""
+    mj.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
     mj.opt.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
     mj.opt.tolerance = 0
     mj.opt.iterations = max(mj.opt.iterations, 100)

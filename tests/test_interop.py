@@ -79,3 +79,10 @@ def test_the_state_that_comes_back_is_one_that_steps_alike(pair):
     mujoco.mj_step(mj, d)
     oracle.assert_equal(data, d, ["qpos", "qvel", "time"], 1e-8)
     oracle.assert_equal(js.put_data(model, js.get_data(model, mj, data)), d, ["qpos", "qvel", "time"], 1e-8)
+
+
+@pytest.mark.parametrize("solver", ["PGS", "CG"])
+def test_another_solver_is_replaced_with_a_warning(solver):
+    xml = f'<mujoco><option solver="{solver}"/><worldbody><body><joint/><geom size="1"/></body></worldbody></mujoco>'
+    with pytest.warns(UserWarning, match=f"solver {solver}: Newton is used instead"):
+        js.load(xml)

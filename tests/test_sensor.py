@@ -171,7 +171,8 @@ def _random_state(mj: mujoco.MjModel, rng: np.random.Generator) -> mujoco.MjData
     d = mujoco.MjData(mj)
     velocity = 0.4 * rng.standard_normal(mj.nv)
     mujoco.mj_integratePos(mj, d.qpos, velocity, 1.0)
-    d.qpos[mj.joint("root").qposadr[0] + 2] = rng.uniform(0.0, 0.25)
+    if mj.jnt_type[0] == mujoco.mjtJoint.mjJNT_FREE:
+        d.qpos[2] = rng.uniform(0.0, 0.25)  # near the floor
     d.qvel[:] = rng.standard_normal(mj.nv)
     d.ctrl[:] = rng.standard_normal(mj.nu)
     d.xfrc_applied[1:] = rng.standard_normal((mj.nbody - 1, 6))

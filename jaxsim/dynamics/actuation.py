@@ -146,7 +146,7 @@ def actuator_velocity_gain(m: Model, d: Data) -> Array:
     """d force / d velocity of each actuator [nout], zero where a force limit saturates (mjd_actuator_vel)."""
     dtype = d.qpos.dtype
     bias = m.actuator_biasprm[:, 2] * jnp.asarray(m.actuator_biastype == BiasType.AFFINE, dtype)
-    signal = _signal(m, d, take(d.ctrl, m.actuator_ctrladr))
+    signal = _signal(m, d, _controls(m, d))
     gain = m.actuator_gainprm[:, 2] * jnp.asarray(m.actuator_gaintype == GainType.AFFINE, dtype) * signal
     low, high = m.actuator_forcerange[:, 0], m.actuator_forcerange[:, 1]
     limited = np.asarray(m.actuator_forcelimited, bool)
