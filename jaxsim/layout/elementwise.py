@@ -84,8 +84,7 @@ def _elementwise(eqn, values: list[Value], n: int) -> list[Value]:
         x = v.array if isinstance(v, World) else jnp.asarray(v)
         inner = x.ndim - isinstance(v, World)
         if inner < len(shape):  # a scalar operand among arrays
-            ones = (1,) * (len(shape) - inner)
-            x = x.reshape(ones + x.shape) if isinstance(v, World) else x.reshape(ones + x.shape)
+            x = x.reshape((1,) * (len(shape) - inner) + x.shape)
         x = x if isinstance(v, World) else x[..., None]
         operands.append(jnp.broadcast_to(x, (*shape, n)))
     out = eqn.primitive.bind(*operands, **eqn.params)
