@@ -1,0 +1,146 @@
+"""Batches: the same numbers whatever the batch, faults that stay in their world, and the layout's rules."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+import jaxsim as js
+from jaxsim import models as bundled
+from jaxsim.layout import batched
+from jaxsim.solvers import linear
+
+WORLDS = 130  # more than one chunk, and not a multiple of anything
+
+
+@functools.cache
+def _worlds(precision: str):
+    model = js.load(bundled.path("hopper"))
+    data = js.make_data(model)
+    keys = jax.random.split(jax.random.key(0), WORLDS)
+    batch = jax.vmap(lambda k: data.replace(qvel=data.qvel + 0.3 * jax.random.normal(k, data.qvel.shape)))(keys)
+    return model, batch, _run(model, batch)
+
+
+@jax.jit
+def _run(model, batch):
+    advance = jax.vmap(js.step, in_axes=(None, 0))
+    return lax.scan(lambda d, _: (advance(model, d), None), batch, None, length=5)[0]
+
+
+def _same(a, b) -> bool:
+    return all(np.array_equal(x, y) for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b)))
+
+
+@pytest.mark.usefixtures("float32")
+def test_a_world_is_the_same_alone_and_anywhere_in_any_batch():
+    model, batch, out = _worlds("float32")
+    order = np.random.default_rng(0).permutation(WORLDS)
+    assert _same(_run(model, jax.tree.map(lambda x: x[order], batch)), jax.tree.map(lambda x: x[order], out))
+    for one in (0, WORLDS - 1):
+        alone = _run(model, jax.tree.map(lambda x, i=one: x[i : i + 1], batch))
+        assert _same(alone, jax.tree.map(lambda x, i=one: x[i : i + 1], out))
+
+
+@pytest.mark.usefixtures("float32")
+def test_a_bad_world_is_reset_and_the_others_do_not_notice():
+    model, batch, out = _worlds("float32")
+    bad = _run(model, batch.replace(qvel=batch.qvel.at[7].set(jnp.nan)))
+    others = np.arange(WORLDS) != 7
+    assert _same(*(jax.tree.map(lambda x: x[others], d) for d in (bad, out)))
+    assert np.isfinite(bad.qpos[7]).all()
+    assert js.warnings_of(bad) == {"BADQVEL": 1}
+
+
+def test_a_batch_steps_as_its_worlds_do_one_by_one():
+    model = js.load(bundled.path("ant"))
+    data = js.make_data(model)
+    rng = np.random.default_rng(0)
+    batch = jax.vmap(lambda v: data.replace(qvel=v))(jnp.asarray(rng.standard_normal((3, model.nv))))
+    together = jax.jit(jax.vmap(js.step, in_axes=(None, 0)))(model, batch)
+    for i in range(3):
+        one = js.step(model, jax.tree.map(lambda x, i=i: x[i], batch))
+        for name in ("qpos", "qvel", "qacc", "qfrc_constraint", "sensordata", "xpos"):
+            np.testing.assert_allclose(getattr(together, name)[i], getattr(one, name), rtol=1e-9, atol=1e-10)
+
+
+def test_worlds_may_differ_in_their_model():
+    model = js.load(bundled.path("cart_pole"))
+    data = js.make_data(model).replace(ctrl=jnp.ones(model.nu))
+    masses = model.body_mass[None] * jnp.array([[1.0], [2.0], [3.0]])
+    together = jax.vmap(lambda mass: js.step(model.replace(body_mass=mass), data))(masses)
+    for i in range(3):
+        one = js.step(model.replace(body_mass=masses[i]), data)
+        np.testing.assert_allclose(together.qacc[i], one.qacc, rtol=1e-12)
+
+
+# single-world programs on x [3, 4] and an index k [], one per rule of the layout
+PROGRAMS = {
+    "elementwise": lambda x, k: jnp.sin(x) * 2 + x[:, :1],
+    "select": lambda x, k: jnp.where(x > 0, x, -x),
+    "sum": lambda x, k: x.sum(0),
+    "max": lambda x, k: x.max(1),
+    "argmax": lambda x, k: jnp.argmax(x, axis=1),
+    "any": lambda x, k: jnp.any(x > 1, axis=0),
+    "cumsum": lambda x, k: jnp.cumsum(x, axis=1),
+    "sort": lambda x, k: jnp.sort(x, axis=0),
+    "transpose": lambda x, k: x.T @ jnp.arange(3.0),
+    "constant matrix": lambda x, k: lax.dot(jnp.arange(6.0).reshape(2, 3), x),
+    "matrix product": lambda x, k: x @ x.T,
+    "outer": lambda x, k: x[:, None] * x[None],
+    "reshape": lambda x, k: x.reshape(2, 6),
+    "concatenate": lambda x, k: jnp.concatenate([x, x[:1], jnp.ones((1, 4))]),
+    "stack": lambda x, k: jnp.stack([x, x + 1], axis=1),
+    "pad": lambda x, k: jnp.pad(x, 1),
+    "slice": lambda x, k: x[1:, ::2],
+    "reverse": lambda x, k: x[::-1],
+    "rows": lambda x, k: x[np.array([2, 0, 0])],
+    "own row": lambda x, k: x[k],
+    "own rows of a constant": lambda x, k: jnp.arange(12.0).reshape(3, 4)[jnp.stack([k, 2 - k])],
+    "dynamic slice": lambda x, k: lax.dynamic_slice(x, (k, 0), (1, 2)),
+    "dynamic update": lambda x, k: lax.dynamic_update_slice(x, jnp.ones((1, 1)), (k, 1)),
+    "scatter": lambda x, k: x.at[np.array([0, 2])].set(7.0),
+    "scatter add": lambda x, k: x.at[np.array([0, 0])].add(x[1:]),
+    "own scatter": lambda x, k: x.at[k].add(1.0),
+    "cond": lambda x, k: lax.cond(k > 0, lambda y: y * 2, lambda y: y - 1, x),
+    "while": lambda x, k: lax.while_loop(lambda s: s[0] < k, lambda s: (s[0] + 1, s[1] * 2), (0 * k, x))[1],
+    "scan": lambda x, k: lax.scan(lambda c, row: (c + row, c * row), jnp.zeros(4), x),
+    "fori": lambda x, k: lax.fori_loop(0, 3, lambda i, y: y + x[i], jnp.zeros(4)),
+    "inverse": lambda x, k: jnp.linalg.inv(x[:, :3] @ x[:, :3].T + jnp.eye(3)),
+    "split": lambda x, k: lax.split(x, (1, 3), axis=1)[1],
+    "iota": lambda x, k: x + jnp.arange(4.0)[None] * k.astype(x.dtype),
+    "nested vmap": lambda x, k: jax.vmap(lambda row: row @ row)(x),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_layout_rule(name, rng):
+    """The same values as plain vmap, batched over all arguments or over one of them."""
+    fun = PROGRAMS[name]
+    x, k = jnp.asarray(rng.standard_normal((5, 3, 4))), jnp.asarray([0, 1, 2, 1, 0])
+    for axes, args in (((0, 0), (x, k)), ((0, None), (x, k[1])), ((None, 0), (x[0], k)), ((1, 0), (x[:3], k[:3]))):
+        if axes == (1, 0):
+            args = (jnp.swapaxes(x[:3], 0, 1), k[:3])
+        expected = jax.vmap(fun, axes)(*args)
+        got = jax.vmap(batched(fun), axes)(*args)
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12), got, expected)
+
+
+@pytest.mark.parametrize("count", [1, 7, 200])
+@pytest.mark.parametrize("columns", [1, 3])
+def test_positive_definite_systems_in_pieces(count, columns, rng, monkeypatch):
+    monkeypatch.setattr(linear, "PIECE_WORK", 5000)
+    A = rng.standard_normal((count, 9, 9))
+    H, d, b = A @ np.swapaxes(A, 1, 2), rng.uniform(1, 2, (count, 9)), rng.standard_normal((count, 9, columns))
+    x = jax.jit(lambda *a: linear.spd_solve(*a))(H, d, b)
+    np.testing.assert_allclose(x, np.linalg.solve(H + d[:, None] * np.eye(9), b), rtol=1e-8, atol=1e-10)
+
+
+def test_one_positive_definite_matrix_for_many_right_hand_sides(rng):
+    A, b = rng.standard_normal((5, 5)), rng.standard_normal((7, 5))
+    H = A @ A.T + np.eye(5)
+    x = jax.vmap(lambda v: linear.solve(jnp.asarray(H), v))(jnp.asarray(b))
+    np.testing.assert_allclose(x, np.linalg.solve(H, b.T).T, rtol=1e-9)
