@@ -229,6 +229,32 @@ def test_derivatives_are_finite(pair):
         assert x.dtype == np.float32 and np.all(np.isfinite(x))
 
 
+@pytest.mark.parametrize("pair", [(G.SPHERE, G.CAPSULE), (G.CAPSULE, G.CAPSULE), (G.SPHERE, G.BOX), (G.CAPSULE, G.BOX)])
+def test_derivatives_stay_moderate_where_the_normal_is_rounding_noise(pair):
+    """A centre on an axis, crossing axes, a centre or an axis in a face: in single precision no 1 / rounding."""
+    rng = np.random.default_rng(6)
+    mat2 = np.empty((POSES, 9))
+    for row, quat in zip(mat2, quats(rng, POSES)):
+        mujoco.mju_quat2Mat(row, quat)
+    mat2 = mat2.reshape(-1, 3, 3)
+    place = rng.uniform(-0.15, 0.15, (POSES, 3))
+    if pair[1] == G.BOX:
+        place[:, 2] = SIZES[G.BOX][2] * np.where(place[:, 2] > 0, 1, -1)
+    else:
+        place[:, :2] = 0
+    away = -np.einsum("nij,nj->ni", mat2, place)
+    xpos = np.stack([np.zeros_like(away), away], axis=1).astype(np.float32)
+    xmat = np.stack([mat2[:, :, [1, 2, 0]], mat2], axis=1).astype(np.float32)
+    size = np.array([[np.pad(SIZES[t], (0, 3 - len(SIZES[t]))) for t in pair]] * POSES, np.float32)
+
+    def total(xpos, xmat):
+        rows = collider(*pair)(xpos, xmat, size, np.float32(0))
+        return jnp.sum(jnp.where(rows < NO_CONTACT, rows, 0)[..., :7])
+
+    for x in jax.jit(jax.grad(total, argnums=(0, 1)))(xpos, xmat):
+        assert np.max(np.abs(x)) < 100
+
+
 @pytest.mark.parametrize("pair", PAIRS, ids=IDS)
 def test_derivatives_match_differences(pair):
     """d(dist)/d(position) against central differences, where the contact does not change character."""

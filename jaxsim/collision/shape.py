@@ -43,7 +43,10 @@ class Contacts(NamedTuple):
 
 
 def tolerance(dtype) -> float:
-    """Length of a difference of unit vectors below which its direction is rounding noise."""
+    """Length of a difference of positions (m) or unit vectors below which its direction is rounding noise.
+
+    Directions of shorter ones are replaced: their derivatives, of order 1 / length, are noise as well.
+    """
     return MINVAL if dtype == jnp.float64 else 1e-6
 
 

@@ -9,8 +9,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxsim import math
-from jaxsim.collision.shape import Contacts, Shape, detected, first_true, safe_norm, to_world
-from jaxsim.types import MINVAL
+from jaxsim.collision.shape import Contacts, Shape, detected, first_true, safe_norm, to_world, tolerance
 
 Array = jax.Array
 
@@ -44,7 +43,7 @@ def sphere_cylinder(a: Shape, b: Shape, margin: Array) -> Contacts:
     gap = jnp.where(cap, -sign * axis, jnp.where(side, -radial, rim))
     length = safe_norm(gap)
     dist = jnp.where(cap, sign * x - half, length - jnp.where(side, radius, 0))
-    normal = jnp.where(length > MINVAL, gap / length, _fallback(a, b))
+    normal = jnp.where(length > tolerance(length.dtype), gap / length, _fallback(a, b))
     return _on_line(a, dist, normal, margin)
 
 
@@ -58,7 +57,7 @@ def spheres_box(a: Shape, b: Shape, centre: Array, margin: Array) -> Contacts:
     radius, size = a.size[0], b.size[None]
     gap = jnp.clip(centre, -size, size) - centre
     length = safe_norm(gap)
-    inside = length <= MINVAL
+    inside = length <= tolerance(length.dtype)
     depth = size - jnp.abs(centre)
     shallow = jnp.min(depth, axis=-1, keepdims=True)
     inward = jnp.where(centre > 0, -1, 1).astype(gap.dtype)
@@ -73,7 +72,7 @@ def sphere_pairs(a: Shape, b: Shape, centre1: Array, centre2: Array, margin: Arr
     """Spheres [k, 3] of the radii of a and b, centres relative to a (mjraw_SphereSphere)."""
     gap = centre2 - centre1
     length = safe_norm(gap)
-    normal = jnp.where(length > MINVAL, gap / length, _fallback(a, b)[None])
+    normal = jnp.where(length > tolerance(length.dtype), gap / length, _fallback(a, b)[None])
     dist = length - (a.size[0] + b.size[0])
     pos = a.pos[None] + (centre1 + normal * (a.size[0] + 0.5 * dist))
     return Contacts(detected(dist[:, 0], margin), pos, normal, jnp.zeros_like(pos))
@@ -90,4 +89,4 @@ def _fallback(a: Shape, b: Shape) -> Array:
     """The normal where centres coincide: across both z axes, or x if these are parallel."""
     across = lax.stop_gradient(math.cross(a.mat[:, 2], b.mat[:, 2]))
     length = safe_norm(across)
-    return jnp.where(length > MINVAL, across / length, jnp.array([1, 0, 0], across.dtype))
+    return jnp.where(length > tolerance(length.dtype), across / length, jnp.array([1, 0, 0], across.dtype))
