@@ -1,5 +1,6 @@
 """Exchange with the `mujoco` package, where it is installed: put_model, put_data, get_data."""
 
+import functools
 from typing import Any
 
 import jax
@@ -9,6 +10,7 @@ import numpy as np
 from jaxsim.collision.pairs import default_nconmax
 from jaxsim.data import INPUTS, INTEGRATION_STATE, Data, make_data
 from jaxsim.fields import DATA_DERIVED
+from jaxsim.mjcf import compile_mjcf
 from jaxsim.model import KINDS, Model, from_fields
 from jaxsim.support import Where, note_solver, require_supported
 
@@ -41,7 +43,15 @@ def put_model(mj_model: Any, max_contacts: int | None = None, compile_only: bool
         ]
         for kind, (_, size) in KINDS.items()
     }
-    return finish(from_fields(mj_model, names), max_contacts, compile_only)
+    # kept where there are any, to be refused by name
+    excluded = {size for size in ("nflex", "nplugin") if getattr(mj_model, size)}
+    return finish(from_fields(mj_model, names, _compiled_fields() | excluded), max_contacts, compile_only)
+
+
+@functools.cache
+def _compiled_fields() -> frozenset[str]:
+    """What `load` takes from its compiler: a model is the same whichever of the two compiled it."""
+    return frozenset(dir(compile_mjcf("<mujoco/>")))
 
 
 def finish(model: Model, max_contacts: int | None, compile_only: bool, where: Where | None = None) -> Model:
@@ -63,8 +73,9 @@ def put_data(model: Model, mj_data: Any) -> Data:
         like = getattr(data, name)
         if name in ("qM", "warning", "solver_niter", "ncon", "nefc"):
             continue
-        source = np.asarray(getattr(mj_data, name))
-        values[name] = jnp.asarray(source.reshape(like.shape), like.dtype)
+        # a copy: JAX may keep a reference to the memory of an array, which MuJoCo writes to
+        source = np.array(getattr(mj_data, name), like.dtype)
+        values[name] = jnp.asarray(source.reshape(like.shape))
     return data.replace(**values)
 
 

@@ -2,6 +2,7 @@
 
 import difflib
 import hashlib
+from collections.abc import Container
 from types import SimpleNamespace
 from typing import Any
 
@@ -177,38 +178,38 @@ for _kind, (_prefix, _) in KINDS.items():
     setattr(Model, _kind, _named_access(_kind, _prefix))
 
 
-def from_fields(source: Any, names: dict[str, list[str]], **extra: Any) -> Model:
+def from_fields(source: Any, names: dict[str, list[str]], known: Container[str] | None = None) -> Model:
     """Build a Model from any object with mjModel's attributes: an mjModel or the compiler's result.
 
     Args:
         source: has every field of `MODEL_REAL`, `opt`, `stat`, the sizes and the integer arrays.
         names: names of each kind of element.
-        **extra: further static values (`nconmax` ...).
+        known: the attributes to look at; by default all.
 
     Returns:
         The Model, reals in the default float type, on the default device.
     """
     dtype = jax.dtypes.canonicalize_dtype(np.float64)
+    names = {kind: names.get(kind, []) for kind in KINDS}
     static: dict[str, Any] = {}
     reals: dict[str, Any] = {}
     for name in dir(source):
-        if name.startswith("_") or name in ("opt", "stat", "vis", "names"):
+        if name.startswith("_") or name in ("opt", "stat", "vis", "names") or (known and name not in known):
             continue
         value = getattr(source, name)
         if isinstance(value, (bool, int, np.integer)):
             static[name] = int(value)
         elif isinstance(value, np.ndarray) and value.dtype.kind in "iufb" and name not in MODEL_REAL:
             static[name] = np.array(value)
-    static |= extra
     sizes = SimpleNamespace(**static)
     for name, field in MODEL_REAL.items():
-        reals[name] = np.asarray(getattr(source, name), dtype).reshape(field.shape(sizes))
+        reals[name] = np.array(getattr(source, name), dtype).reshape(field.shape(sizes))  # its own memory
     static["dof_hasfriction"] = np.asarray(source.dof_frictionloss) > 0
     static["tendon_hasfriction"] = np.asarray(source.tendon_frictionloss) > 0
-    opt = {k: np.asarray(getattr(source.opt, k), dtype) for k in OPTION_REAL}
+    opt = {k: np.array(getattr(source.opt, k), dtype) for k in OPTION_REAL}
     ints = {k: int(getattr(source.opt, k)) for k in OPTION_INT}
     for key, enum in _ENUMS.items():
         ints[key] = enum(ints[key])
-    stat = {k: np.asarray(getattr(source.stat, k), dtype) for k in STAT_REAL}
+    stat = {k: np.array(getattr(source.stat, k), dtype) for k in STAT_REAL}
     reals, opt, stat = jax.device_put((reals, opt, stat))
     return Model({**reals, "opt": Option(opt, tuple(ints.items())), "stat": Statistic(stat)}, Topology(static, names))
