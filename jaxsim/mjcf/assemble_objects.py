@@ -18,6 +18,7 @@ def objects(spec: Spec, m: CompiledModel) -> None:
     _tendons(spec.lists["tendon"], m)
     _actuators(spec.lists["actuator"], m)
     _sensors(spec.lists["sensor"], m)
+    _materials(spec, m)
     _custom(spec, m)
 
 
@@ -230,6 +231,12 @@ def _sensors(sensors: list[Item], m: CompiledModel) -> None:
         user=user(sensors, m.nuser_sensor),
     )
     m.set(nhistory=m.nhistory + int(history.sum()))
+
+
+def _materials(spec: Spec, m: CompiledModel) -> None:
+    """Colours of materials: the viewer shows them, and rays pass through what is invisible."""
+    materials = spec.lists["material"]
+    m.set(nmat=len(materials), mat_rgba=rows(materials, "rgba", 4, np.float32))
 
 
 def _custom(spec: Spec, m: CompiledModel) -> None:
