@@ -95,11 +95,8 @@ def inverse_jacobians(model: Model, data: Data) -> InverseJacobians:
         return end.qfrc_inverse, end.sensordata, end.qM
 
     force, sensor, inertia = jax.jacfwd(after)(jnp.zeros(3 * nv, data.qpos.dtype))
-    return InverseJacobians(
-        *(force[:, i * nv : (i + 1) * nv] for i in range(3)),
-        *(sensor[:, i * nv : (i + 1) * nv] for i in range(3)),
-        inertia[:, :, :nv],
-    )
+    blocks = [slope[:, i * nv : (i + 1) * nv] for slope in (force, sensor) for i in range(3)]
+    return InverseJacobians._make([*blocks, inertia[:, :, :nv]])
 
 
 def _displace(model: Model, data: Data, dq: Array) -> Data:

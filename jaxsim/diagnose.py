@@ -1,6 +1,7 @@
 """Where a simulation went wrong: the first stage whose result is not finite, by world and element."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import numpy as np
@@ -166,7 +167,7 @@ def diagnose(model: Model, data: Data) -> Diagnosis:
 def _look(model: Model, data: Data, stage: str, name: str) -> tuple[tuple[int, ...], tuple[str, ...]] | None:
     """Worlds and elements whose value of a field is not finite; None if there are none."""
     owner = model if stage == "parameters" else data
-    value = owner
+    value: Any = owner
     for part in name.split("."):
         value = getattr(value, part)
     value = np.asarray(value)

@@ -153,11 +153,13 @@ def _scalar_rows(model: Model, rows: Rows, force: Array) -> ConstraintRows:
     single = dof.sign[:, None] * (dof.dof[:, None] == np.arange(model.nv)[None])
     J = jnp.concatenate([jnp.asarray(single, rows.J.dtype), rows.J])
     of = layout.row
-    return ConstraintRows(
-        *(take(x, of) for x in (J, rows.pos, rows.margin, rows.aref, rows.D, rows.frictionloss, force)),
-        take(rows.D, of) > 0,
-        jnp.asarray(layout.type, jnp.int32),
-        jnp.asarray(layout.id, jnp.int32),
+    return ConstraintRows._make(
+        (
+            *(take(x, of) for x in (J, rows.pos, rows.margin, rows.aref, rows.D, rows.frictionloss, force)),
+            take(rows.D, of) > 0,
+            jnp.asarray(layout.type, jnp.int32),
+            jnp.asarray(layout.id, jnp.int32),
+        )
     )
 
 
@@ -202,12 +204,14 @@ def _flat(c: ContactRows, J, pos, margin, aref, D, force, active, kind) -> Const
     """Join the rows [n, k] of all slots."""
     n, k = D.shape
     kind = jnp.where(c.condim == 1, CONTACT_FRICTIONLESS, kind)
-    return ConstraintRows(
-        J.reshape(n * k, -1),
-        *(x.reshape(-1) for x in (pos, margin, aref, D)),
-        jnp.zeros(n * k, D.dtype),
-        force.reshape(-1),
-        active.reshape(-1),
-        jnp.repeat(kind.astype(jnp.int32), k),
-        jnp.asarray(np.repeat(np.arange(n), k), jnp.int32),
+    return ConstraintRows._make(
+        (
+            J.reshape(n * k, -1),
+            *(x.reshape(-1) for x in (pos, margin, aref, D)),
+            jnp.zeros(n * k, D.dtype),
+            force.reshape(-1),
+            active.reshape(-1),
+            jnp.repeat(kind.astype(jnp.int32), k),
+            jnp.asarray(np.repeat(np.arange(n), k), jnp.int32),
+        )
     )

@@ -67,9 +67,9 @@ def _contact_wrench(m: Model, d: Data, mid: "Intermediate", inside: np.ndarray) 
         member = sign * inside[:, body].T
         if not member.any():
             continue
-        member = rows_of(jnp.asarray(member, wrench.dtype), touching.pair)
+        weight = rows_of(jnp.asarray(member, wrench.dtype), touching.pair)
         center = rows_of(take(d.subtree_com, m.body_rootid[body]), touching.pair)
-        total = total + _sum(member, spatial.shift_force(wrench, touching.pos - center))
+        total = total + _sum(weight, spatial.shift_force(wrench, touching.pos - center))
     return total
 
 
