@@ -52,6 +52,8 @@ def _one_call(H: Array, d: Array, b: Array) -> Array:
 def _in_pieces(H: Array, d: Array, b: Array) -> Array:
     """The batch in two loops over equal pieces; the loops run side by side."""
     n, batch = H.shape[-1], H.shape[:-2]
+    if n == 0 or not batch:
+        return _one_call(H, d, b)
     H, b = _with_diagonal(H, d).reshape(-1, n, n), b.reshape(-1, *b.shape[-2:])
     count, limit = H.shape[0], max(1, PIECE_WORK // max(1, n * n * max(n, b.shape[-1])))
     if count <= limit:
