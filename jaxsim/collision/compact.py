@@ -20,20 +20,24 @@ def rank_in_order(active: Array) -> Array:
     return jnp.where(active, before.astype(jnp.int32), n)
 
 
-def rank_by(key: Array, active: Array) -> Array:
-    """[n] place of each active candidate by ascending key, ties in table order; idle ones get n."""
+def rank_by(key: Array) -> Array:
+    """[n] place of each candidate by ascending key, ties in table order."""
     n = key.shape[0]
-    first = jnp.asarray(np.tril(np.ones((n, n), bool), -1))
-    beats = (key[None, :] < key[:, None]) | ((key[None, :] == key[:, None]) & first)
-    count = jnp.sum(beats & active[None, :], axis=1, dtype=jnp.int32)
-    return jnp.where(active, count, n)
+    first = jnp.asarray(np.triu(np.ones((n, n), bool), 1))
+    beats = (key[:, None] < key[None, :]) | ((key[:, None] == key[None, :]) & first)
+    return _count(np.ones((1, n)), beats)
 
 
 def slots_from_rank(rank: Array, size: int) -> Array:
     """[size] candidate index in each slot, and n where the slot stays empty."""
     n = rank.shape[0]
-    here = rank[None, :] == np.arange(size, dtype=np.int32)[:, None]
-    return n + jnp.sum(jnp.where(here, np.arange(n, dtype=np.int32)[None] - n, 0), axis=1, dtype=jnp.int32)
+    here = rank[:, None] == np.arange(size, dtype=np.int32)[None]
+    return n + _count(np.arange(-n, 0)[None], here)
+
+
+def _count(weight: np.ndarray, flags: Array) -> Array:
+    """weight [1, n] times flags [n, k]: [k]. A product, so XLA stores it, and exact for these small integers."""
+    return product(weight, flags.astype(jnp.float32))[0].astype(jnp.int32)
 
 
 def gather(table: Array, index: Array) -> Array:

@@ -137,10 +137,8 @@ def _fill(m: Model, found: Contacts, row: np.ndarray | Array, overflow: Array) -
     active = found.dist < NO_CONTACT
     detected = jnp.sum(active, dtype=jnp.int32)
     if n > size:
-        slot = slots_from_rank(rank_by(found.dist, active), size)
-        idle = slot >= n
+        slot = slots_from_rank(rank_by(found.dist), size)
         found = Contacts(*(gather(x, slot) for x in found))
-        found = found._replace(dist=jnp.where(idle, NO_CONTACT, found.dist))
         row = gather(jnp.asarray(row, jnp.int32), slot)
     frame = make_frame(found.normal, found.tangent)
     return Touching(found.dist, found.pos, frame, row, detected, overflow | (detected > size))

@@ -56,11 +56,16 @@ def _dot_constant(eqn, a, b, ca, cb):
     p = {k: v for k, v in eqn.params.items() if k in ("precision", "preferred_element_type")}
     dims = ((ca, cb), ((), ()))
     if isinstance(b, World):
-        return lax.dot_general(a, b.array, dims, **p)
-    x = a.array
+        return lax.dot_general(a, _stored(b.array), dims, **p)
+    x = _stored(a.array)
     free = x.ndim - 1 - len(ca)  # its free axes come first, then the worlds, then those of b
     out = lax.dot_general(x, b, dims, **p)
     return jnp.moveaxis(out, free, -1)
+
+
+def _stored(x: Array) -> Array:
+    """x in memory: XLA flattens the operands of a product, and computing them by flat indices is slow."""
+    return settled(lambda x: x)(x) if x.ndim > 2 else x
 
 
 def _dot_short(x: Array, y: Array, cx: int, cy: int) -> Array:

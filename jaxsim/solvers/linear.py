@@ -7,6 +7,7 @@ in pieces too small to be split; independent pieces still run side by side.
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jax.extend import core
 from jax.interpreters import batching, mlir
@@ -15,6 +16,7 @@ Array = jax.Array
 
 PIECE_WORK = 600_000  # n^3 times matrices per LAPACK call: below the size at which JAX splits a batch
 LOOPS = 2  # over pieces, side by side
+PIVOT_FLOOR = 1e-6  # relative, on the diagonal in float32
 
 spd_solve_p = core.Primitive("spd_solve")
 
@@ -27,7 +29,7 @@ def spd_solve(H: Array, d: Array, b: Array) -> Array:
         d: [..., n].
         b: [..., n, k].
 
-    In float32 the diagonal gets a relative 1e-6, a floor under the pivots.
+    In float32 the diagonal gets a relative PIVOT_FLOOR, so that no pivot falls to zero.
     """
     return spd_solve_p.bind(H, d, b)
 
@@ -40,9 +42,10 @@ def _factor_and_solve(H: Array, b: Array) -> Array:
 
 
 def _with_diagonal(H: Array, d: Array) -> Array:
+    full = H + d[..., None]
     if H.dtype == jnp.float32:
-        d = d + (d + jnp.diagonal(H, axis1=-2, axis2=-1)) * 1e-6
-    return jnp.where(jnp.broadcast_to(jnp.eye(H.shape[-1], dtype=bool), H.shape), H + d[..., None], H)
+        full = full * np.float32(1 + PIVOT_FLOOR)
+    return lax.select(jnp.broadcast_to(np.eye(H.shape[-1], dtype=bool), H.shape), full, H)
 
 
 def _one_call(H: Array, d: Array, b: Array) -> Array:
@@ -54,20 +57,23 @@ def _in_pieces(H: Array, d: Array, b: Array) -> Array:
     n, batch = H.shape[-1], H.shape[:-2]
     if n == 0 or not batch:
         return _one_call(H, d, b)
-    H, b = _with_diagonal(H, d).reshape(-1, n, n), b.reshape(-1, *b.shape[-2:])
+    H, d, b = H.reshape(-1, n, n), d.reshape(-1, n), b.reshape(-1, *b.shape[-2:])
     count, limit = H.shape[0], max(1, PIECE_WORK // max(1, n * n * max(n, b.shape[-1])))
     if count <= limit:
-        return _factor_and_solve(H, b).reshape(*batch, *b.shape[1:])
-    pieces = -(-count // (LOOPS * limit))
+        return _one_call(H, d, b).reshape(*batch, *b.shape[1:])
+    least = -(-count // (LOOPS * limit))
+    pieces = next((k for k in range(least, 2 * least) if count % (LOOPS * k) == 0), least)
     size = -(-count // (LOOPS * pieces))
     fill = LOOPS * pieces * size - count
 
     def split(x):
+        if not fill:
+            return x.reshape(LOOPS, pieces, size, *x.shape[1:])
         copies = jnp.broadcast_to(x[:1], (fill, *x.shape[1:]))
         return jnp.concatenate([x, copies]).reshape(LOOPS, pieces, size, *x.shape[1:])
 
-    H, b = split(H), split(b)
-    x = jnp.stack([lax.map(lambda a: _factor_and_solve(*a), (H[i], b[i])) for i in range(LOOPS)])
+    parts = split(H), split(d), split(b)
+    x = jnp.stack([lax.map(lambda part: _one_call(*part), [p[i] for p in parts]) for i in range(LOOPS)])
     return x.reshape(-1, *x.shape[3:])[:count].reshape(*batch, *x.shape[3:])
 
 
