@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator
+from enum import IntEnum
 
 import numpy as np
 
@@ -27,6 +28,35 @@ from jaxsim.types import (
 Where = Callable[[str, int], Place]
 
 
+# enumerated features: field of the topology -> enumeration, the members that are simulated, what it is called
+SIMULATED: dict[str, tuple[type[IntEnum], tuple[IntEnum, ...], str]] = {
+    "actuator_trntype": (TrnType, (TrnType.JOINT, TrnType.JOINTINPARENT, TrnType.TENDON), "transmission"),
+    "actuator_dyntype": (
+        DynType, (DynType.NONE, DynType.INTEGRATOR, DynType.FILTER, DynType.FILTEREXACT), "dynamics",
+    ),
+    "actuator_gaintype": (GainType, (GainType.FIXED, GainType.AFFINE), "gain"),
+    "actuator_biastype": (BiasType, (BiasType.NONE, BiasType.AFFINE), "bias"),
+    "eq_type": (EqType, (EqType.CONNECT, EqType.WELD, EqType.JOINT, EqType.TENDON), "equality"),
+    "tendon_type": (TendonType, (TendonType.FIXED,), "tendon"),
+    "sensor_type": (SensorType, SUPPORTED_SENSORS, "sensor"),
+}  # fmt: skip
+INTEGRATORS = (Integrator.EULER, Integrator.RK4, Integrator.IMPLICITFAST)
+REFUSED_FLAGS = (
+    EnableBit.SLEEP,
+    EnableBit.DIAGEXACT,
+    EnableBit.IPC,
+    EnableBit.SPECULATIVE,
+    EnableBit.INVDISCRETE,
+)
+# fields that must be zero: (kind, field) -> what it is called
+REFUSED_FIELDS = {
+    ("actuator", "actuator_delay"): "delay", ("sensor", "sensor_delay"): "delay",
+    ("sensor", "sensor_interval"): "interval", ("geom", "geom_adhesion"): "adhesion",
+    ("geom", "geom_surfacevel"): "surfacevel", ("pair", "pair_adhesion"): "adhesion",
+    ("joint", "jnt_springyield"): "springyield", ("tendon", "tendon_springyield"): "springyield",
+}  # fmt: skip
+
+
 def unsupported(model: Model) -> list[tuple[str, int, str]]:
     """Every feature of the model that cannot be simulated yet: (kind, index, sentence)."""
     return [*_options(model), *_elements(model), *_pairs(model)]
@@ -41,23 +71,14 @@ def note_solver(model: Model) -> None:
 
 def _options(m: Model) -> Iterator[tuple[str, int, str]]:
     o = m.opt
-    if o.integrator not in (Integrator.EULER, Integrator.RK4, Integrator.IMPLICITFAST):
-        yield (
-            "option",
-            0,
-            f"integrator {o.integrator.name.lower()} is not simulated; use Euler, RK4 or implicitfast",
-        )
+    if o.integrator not in INTEGRATORS:
+        sentence = f"integrator {o.integrator.name.lower()} is not simulated; use Euler, RK4 or implicitfast"
+        yield "option", 0, sentence
     if o.noslip_iterations > 0:
         yield "option", 0, "noslip_iterations is not simulated"
     if float(np.asarray(o.density)) > 0 or float(np.asarray(o.viscosity)) > 0:
         yield "option", 0, "fluid forces (density, viscosity) are not simulated"
-    for bit in (
-        EnableBit.SLEEP,
-        EnableBit.DIAGEXACT,
-        EnableBit.IPC,
-        EnableBit.SPECULATIVE,
-        EnableBit.INVDISCRETE,
-    ):
+    for bit in REFUSED_FLAGS:
         if o.enables(bit):
             yield "option", 0, f"enable flag {bit.name.lower()} is not simulated"
     for size, what in (("nflex", "flexes"), ("nplugin", "plugins")):
@@ -67,30 +88,13 @@ def _options(m: Model) -> Iterator[tuple[str, int, str]]:
 
 def _elements(m: Model) -> Iterator[tuple[str, int, str]]:
     t = m.topology
-    simple = {
-        "actuator_trntype": (TrnType, (TrnType.JOINT, TrnType.JOINTINPARENT, TrnType.TENDON), "transmission"),
-        "actuator_dyntype": (
-            DynType, (DynType.NONE, DynType.INTEGRATOR, DynType.FILTER, DynType.FILTEREXACT), "dynamics",
-        ),
-        "actuator_gaintype": (GainType, (GainType.FIXED, GainType.AFFINE), "gain"),
-        "actuator_biastype": (BiasType, (BiasType.NONE, BiasType.AFFINE), "bias"),
-        "eq_type": (EqType, (EqType.CONNECT, EqType.WELD, EqType.JOINT, EqType.TENDON), "equality"),
-        "tendon_type": (TendonType, (TendonType.FIXED,), "tendon"),
-        "sensor_type": (SensorType, SUPPORTED_SENSORS, "sensor"),
-    }  # fmt: skip
     kinds = {"actuator": "actuator", "eq": "equality", "tendon": "tendon", "sensor": "sensor"}
-    for field, (enum, allowed, what) in simple.items():
+    for field, (enum, allowed, what) in SIMULATED.items():
         kind = kinds[field.split("_")[0]]
         for i in np.flatnonzero(~np.isin(getattr(t, field), allowed)):
             yield kind, int(i), f"{what} type {enum(int(getattr(t, field)[i])).name.lower()} is not simulated"
     yield from _wrapping_setpoints(m)
-    nonzero = {
-        ("actuator", "actuator_delay"): "delay", ("sensor", "sensor_delay"): "delay",
-        ("sensor", "sensor_interval"): "interval", ("geom", "geom_adhesion"): "adhesion",
-        ("geom", "geom_surfacevel"): "surfacevel", ("pair", "pair_adhesion"): "adhesion",
-        ("joint", "jnt_springyield"): "springyield", ("tendon", "tendon_springyield"): "springyield",
-    }  # fmt: skip
-    for (kind, field), what in nonzero.items():
+    for (kind, field), what in REFUSED_FIELDS.items():
         value = np.asarray(getattr(m, field))
         present = (value > 0) & np.isfinite(value)
         for i in np.flatnonzero(present.any(axis=tuple(range(1, value.ndim)))):

@@ -3,6 +3,5 @@
 from jaxsim.mjcf.compile import compile_mjcf
 from jaxsim.mjcf.compiled import CompiledModel
 from jaxsim.mjcf.errors import MjcfError, Problem
-from jaxsim.mjcf.support import support_table
 
-__all__ = ["CompiledModel", "MjcfError", "Problem", "compile_mjcf", "support_table"]
+__all__ = ["CompiledModel", "MjcfError", "Problem", "compile_mjcf"]
