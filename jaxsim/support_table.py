@@ -6,7 +6,7 @@ writes it into the file.
 
 import sys
 from collections.abc import Iterable
-from enum import IntEnum
+from enum import Enum, IntEnum
 from pathlib import Path
 
 from jaxsim.collision.table import COLLIDERS
@@ -64,7 +64,7 @@ def _rest(enum: type[IntEnum], members: Iterable[IntEnum]) -> list[IntEnum]:
     return [m for m in enum if m not in members]
 
 
-def _names(members: Iterable[IntEnum]) -> str:
+def _names(members: Iterable[Enum]) -> str:
     shown = [str(m.name).lower() for m in members if not (m.name in _HIDDEN and isinstance(m, SensorType))]
     return ", ".join(shown) or "-"
 
