@@ -70,8 +70,8 @@ def make_data(model: Model, keyframe: str | int | None = None) -> Data:
         order = mocap[np.argsort(np.asarray(model.body_mocapid)[mocap])]
         values["mocap_pos"], values["mocap_quat"] = model.body_pos[order], model.body_quat[order]
     if keyframe is not None:
-        values |= _keyframe(model, keyframe)
-    return jax.tree.map(jnp.asarray, Data(values))
+        values |= {k: v.reshape(values[k].shape) for k, v in _keyframe(model, keyframe).items()}
+    return jax.tree.map(jnp.array, Data(values))  # copies, so that Data may be donated and the Model kept
 
 
 def _keyframe(model: Model, keyframe: str | int) -> dict[str, jax.Array]:

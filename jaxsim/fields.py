@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Field(NamedTuple):
-    """One array field: its dimensions (sizes by name, or integers) and its unit."""
+    """One array field: its dimensions (sizes by name like "nv" or "3*nmocap", or integers) and its unit."""
 
     name: str
     dims: tuple[str | int, ...]
@@ -17,7 +17,12 @@ class Field(NamedTuple):
 
     def shape(self, sizes) -> tuple[int, ...]:
         """Concrete shape, given an object whose attributes are the sizes (nq, nv, nbody ...)."""
-        return tuple(d if isinstance(d, int) else int(getattr(sizes, d)) for d in self.dims)
+        return tuple(d if isinstance(d, int) else _size(d, sizes) for d in self.dims)
+
+
+def _size(dim: str, sizes) -> int:
+    factor, _, name = dim.rpartition("*")
+    return int(factor or 1) * int(getattr(sizes, name))
 
 
 def _table(text: str) -> dict[str, Field]:
@@ -144,8 +149,8 @@ key_time                nkey          s
 key_qpos                nkey,nq       m, rad, 1
 key_qvel                nkey,nv       m/s, rad/s
 key_act                 nkey,na       1
-key_mpos                nkey,nmocap,3 m
-key_mquat               nkey,nmocap,4 1
+key_mpos                nkey,3*nmocap m
+key_mquat               nkey,4*nmocap 1
 key_ctrl                nkey,nu       1
 key_plastic             nkey,nplastic m, rad
 """)

@@ -248,6 +248,7 @@ def mutated(rng: random.Random) -> str:
     return text
 
 
+@pytest.mark.filterwarnings("ignore:.*ignored, as MuJoCo does")
 @pytest.mark.parametrize("seed", range(8))
 def test_a_spoilt_file_compiles_or_says_what_is_wrong(seed):
     rng = random.Random(seed)
@@ -259,3 +260,23 @@ def test_a_spoilt_file_compiles_or_says_what_is_wrong(seed):
         except MjcfError as error:
             assert re.search(r":\d+: ", str(error))
     assert 0 < loaded < 60
+
+
+def test_what_mujoco_passes_over_is_a_warning():
+    text = """<mujoco>
+  <body name="aside"><geom size="1"/></body>
+  <worldbody>
+    <replicate count="2" prefix="A">
+      <body foo="1"><geom size="1"/></body>
+    </replicate>
+  </worldbody>
+</mujoco>"""
+    with pytest.warns(UserWarning) as seen:
+        compiled = compile_mjcf(text)
+    assert compiled.nbody == 3
+    said = sorted(str(w.message).partition(": ")[2] for w in seen)
+    assert said == [
+        "<body>: ignored, as MuJoCo does: it is not inside <worldbody>",
+        "<body>: unknown attribute 'foo'; ignored, as MuJoCo does inside frames",
+        "<replicate>: unknown attribute 'prefix'; ignored, as MuJoCo does inside frames",
+    ]

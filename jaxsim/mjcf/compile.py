@@ -99,6 +99,7 @@ def _resolve(root: Element, files: Files, problems: Problems) -> CompiledModel:
         spec.lists[kind].sort(key=lambda item: item.signature)
     number(spec)
     _assemble(spec, m, problems)
+    problems.warn()
     return m
 
 

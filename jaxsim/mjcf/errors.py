@@ -2,6 +2,7 @@
 
 import contextlib
 import difflib
+import warnings
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -53,12 +54,17 @@ class Problems:
 
     def __init__(self) -> None:
         self.found: list[Problem] = []
+        self.remarks: list[Problem] = []
         self._places: set[Place] = set()
 
     def add(self, place: Place, message: str) -> None:
         """Record a problem."""
         self.found.append(Problem(place, message))
         self._places.add(place)
+
+    def remark(self, place: Place, message: str) -> None:
+        """Record what MuJoCo passes over in silence: the file compiles, with a warning."""
+        self.remarks.append(Problem(place, message))
 
     @contextlib.contextmanager
     def of(self, place: Place) -> Iterator[None]:
@@ -79,6 +85,11 @@ class Problems:
         """Raise MjcfError if there is any problem."""
         if self.found:
             raise MjcfError(self.found)
+
+    def warn(self) -> None:
+        """Give each remark as a Python warning."""
+        for remark in self.remarks:
+            warnings.warn(str(remark), stacklevel=6)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

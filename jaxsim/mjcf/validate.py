@@ -13,22 +13,30 @@ from jaxsim.mjcf.schema import ENUMS, REFUSED, RULES, Attribute, attributes, chi
 _REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|[+-]?inf(inity)?$", re.IGNORECASE)
 _INT = re.compile(r"[+-]?\d{1,10}$")
 
+_UNCHECKED = ("frame", "replicate")  # MuJoCo does not look for unknown attributes in and below these
+_OUTSIDE = ("body", "frame")  # MuJoCo accepts these outside <worldbody>, and ignores them there
+
 
 def validate(root: Element, problems: Problems) -> None:
     """Check a whole document, set the `values` of its elements, and drop elements that are unknown."""
     if root.tag == "mujoco":
-        _element(root, "mujoco", False, problems)
+        _element(root, "mujoco", False, False, problems)
     else:
         problems.add(root.place, f"the root element is <{root.tag}>; expected <mujoco>")
 
 
-def _element(element: Element, key: str, in_default: bool, problems: Problems) -> None:
+def _element(element: Element, key: str, in_default: bool, lenient: bool, problems: Problems) -> None:
     in_default = in_default or key == "default"
-    element.values = _values(element, key, in_default and key != "default", problems)
+    lenient = lenient or key in _UNCHECKED
+    element.values = _values(element, key, in_default and key != "default", lenient, problems)
     allowed = children(key)
     seen: set[str] = set()
     known = []
     for child in element.children:
+        if key == "mujoco" and child.tag in _OUTSIDE:
+            _element(child, child.tag, False, False, problems)
+            problems.remark(child.place, "ignored, as MuJoCo does: it is not inside <worldbody>")
+            continue
         if child.tag not in allowed:
             problems.add(child.place, _unknown_child(child.tag, key, allowed))
             continue
@@ -37,7 +45,7 @@ def _element(element: Element, key: str, in_default: bool, problems: Problems) -
         if not repeated and child.tag in seen:
             problems.add(child.place, f"it appears more than once in <{element.tag}>; at most one is allowed")
         seen.add(child.tag)
-        _element(child, child_key, in_default, problems)
+        _element(child, child_key, in_default, lenient, problems)
     element.children = known
 
 
@@ -49,11 +57,15 @@ def _unknown_child(tag: str, key: str, allowed: dict[str, Any]) -> str:
     return f"unknown element in <{key.rpartition('/')[2]}>{nearest(tag, allowed) or known}"
 
 
-def _values(element: Element, key: str, in_default: bool, problems: Problems) -> dict[str, Any]:
+def _values(element: Element, key: str, in_default: bool, lenient: bool, problems: Problems) -> dict[str, Any]:
     known = attributes(key)
     values: dict[str, Any] = {}
     for name, text in element.attributes.items():
         attribute = known.get(name)
+        if attribute is None and lenient:
+            message = f"unknown attribute {name!r}{nearest(name, known)}; ignored, as MuJoCo does inside frames"
+            problems.remark(element.place, message)
+            continue
         if attribute is None or (
             in_default and (not attribute.in_defaults or attribute.type == "name" or name == "class")
         ):
