@@ -29,7 +29,7 @@ _NOTES = {
     "material/layer": "visual: ignored",
     "frame": "scale, scaling and massscale are refused",
     "extension/plugin": "mujoco.sdf.* only",
-    "plugin": "refused: meshes and geoms of engine plugins",
+    "plugin": "of meshes and geoms: mujoco.sdf.* only",
     "mesh": "files: STL, OBJ, MSH",
     "hfield": "files: PNG, binary",
 }

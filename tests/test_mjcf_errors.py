@@ -113,7 +113,7 @@ BODY = '<worldbody><body name="b"><joint name="j"/><geom name="g" size="1"/><sit
         ('<mujoco><worldbody><geom type="mesh"/></worldbody></mujoco>', "attribute 'mesh' is missing"),
         (
             '<mujoco><asset><mesh name="m"/></asset></mujoco>',
-            "it has no vertices: expected file, vertex or builtin",
+            "it has no vertices: expected file, vertex, builtin or a plugin",
         ),
         (
             '<mujoco><asset><mesh file="arm.stl"/></asset></mujoco>',

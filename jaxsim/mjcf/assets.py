@@ -58,13 +58,16 @@ def extension(item: Item) -> str:
 
 
 def _mesh(mesh: Item, need_hull: bool) -> MeshData:
-    if mesh.plugin:
-        raise Fault("refused: meshes made by an engine plugin are not supported")
     builtin = _BUILTIN[mesh.builtin] if mesh.builtin else None
     if builtin and mesh.params is None:
         raise Fault(f"attribute 'params' is missing; builtin='{builtin}' needs it")
-    if not (builtin or mesh.file or mesh.vertex is not None):
-        raise Fault("it has no vertices: expected file, vertex or builtin")
+    if mesh.sdf:
+        if builtin or mesh.file or mesh.vertex is not None:
+            raise Fault("a mesh made by a plugin cannot have file, vertex or builtin")
+        if np.any(np.asarray(mesh.scale) != 1):
+            raise Fault("a mesh made by a plugin cannot have a scale")
+    elif not (builtin or mesh.file or mesh.vertex is not None):
+        raise Fault("it has no vertices: expected file, vertex, builtin or a plugin")
     return compile_mesh(
         name=mesh.name,
         data=read_file(mesh, mesh.settings.meshdir) if mesh.file else None,
@@ -79,6 +82,7 @@ def _mesh(mesh: Item, need_hull: bool) -> MeshData:
         inertia=_INERTIA[mesh.inertia],
         maxhullvert=mesh.maxhullvert,
         builtin=builtin,
+        sdf=mesh.sdf,
         params=mesh.params if mesh.params is not None else (),
         smoothnormal=mesh.smoothnormal,
         need_hull=need_hull,

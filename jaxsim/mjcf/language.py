@@ -191,7 +191,7 @@ ATTRIBUTES: dict[str, str] = {
     "extension": "",
     "extension/plugin": "plugin! text",
     "extension/instance": "name! @instance",
-    "config": "key! text; value text",
+    "config": "key! text; value! text",
     "plugin": _PLUGIN,
     "asset": "",
     "mesh": """

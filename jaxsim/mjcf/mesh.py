@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from jaxsim.mjcf import mesh_builtin
+from jaxsim.mjcf import mesh_builtin, mesh_sdf
 from jaxsim.mjcf.frames import quat_to_mat
 from jaxsim.mjcf.mesh_hull import (
     Hull,
@@ -103,6 +103,7 @@ def compile_mesh(
     inertia: str = "legacy",
     maxhullvert: int = -1,
     builtin: str | None = None,
+    sdf: tuple[str, dict[str, str]] | None = None,
     params: Array | Sequence[float] = (),
     smoothnormal: bool = False,
     need_hull: bool = True,
@@ -115,6 +116,7 @@ def compile_mesh(
         vertex, normal, texcoord, face: flat lists of numbers, written in the model instead of a file.
         inertia: "convex", "exact", "legacy" or "shell".
         builtin, params: kind and parameters of a mesh to generate.
+        sdf: kind and attributes of a signed distance whose surface is the mesh; it keeps its frame.
         need_hull: whether the mesh collides, so that its convex hull is needed.
 
     Raises:
@@ -130,9 +132,11 @@ def compile_mesh(
             if builtin:
                 raw, shell = mesh_builtin.build(builtin, np.asarray(params, float))
                 inertia = "shell" if shell and inertia == "legacy" else inertia
+            if sdf:
+                raw = mesh_sdf.build(*sdf)
             _add_written(raw, vertex, normal, texcoord, face)
             to_scale, to_pos, to_quat = (np.asarray(v, float) for v in (scale, refpos, refquat))
-            return _compile(raw, to_scale, to_pos, to_quat, inertia, maxhullvert, smoothnormal, need_hull)
+            return _compile(raw, to_scale, to_pos, to_quat, inertia, maxhullvert, smoothnormal, need_hull, not sdf)
     except ValueError as error:
         raise ValueError(f"mesh '{name}': {error}") from None
 
@@ -176,6 +180,7 @@ def _compile(
     maxhullvert: int,
     smoothnormal: bool,
     need_hull: bool,
+    principal: bool,
 ) -> MeshData:
     _check(raw)
     vert = raw.vert.astype(np.float64)
@@ -203,6 +208,8 @@ def _compile(
     mass = mass_properties(vert, raw.face, hull.face if hull else None, inertia)
     if not np.all(np.isfinite([mass.volume, *mass.pos, *mass.quat, *mass.boxsz])):
         raise ValueError("its volume or inertia is not finite")
+    if not principal:
+        mass = mass._replace(pos=np.zeros(3), quat=np.array([1.0, 0, 0, 0]))
     axes = quat_to_mat(mass.quat)
     vert = (vert - mass.pos) @ axes
     compiled = MeshData(

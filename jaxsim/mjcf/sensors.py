@@ -59,7 +59,7 @@ SENSORS = {
     "e_potential": (43, 1, REAL, POS),
     "e_kinetic": (44, 1, REAL, POS),
     "clock": (45, 1, REAL, POS),
-    "tactile": (46, 0, REAL, ACC),
+    "tactile": (46, 0, REAL, VEL),
     "user": (48, 0, REAL, ACC),
 }
 # values per field of a contact (found force torque dist pos normal tangent linvel angvel) and of a ray

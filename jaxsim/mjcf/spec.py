@@ -117,6 +117,8 @@ class Spec:
         self.length_range = SimpleNamespace()
         self.defaults = Defaults()
         self.models: dict[str, Spec] = {}
+        self.plugins: set[str] = set()  # declared ones
+        self.instances: dict[str, tuple[str, dict[str, str]]] = {}  # of plugins: plugin and attributes by name
         self.lists: dict[str, list[Item]] = {kind: [] for kind in LISTS}
         self.znear = 0.01
         self.unsupported: list[tuple[str, int, str]] = []

@@ -4,9 +4,10 @@ from typing import Any
 
 from jaxsim.mjcf import actuator_defaults
 from jaxsim.mjcf.defaults import DefaultClass, overlay
-from jaxsim.mjcf.errors import Problems
+from jaxsim.mjcf.errors import Problems, nearest
 from jaxsim.mjcf.expand import attach, replicate
 from jaxsim.mjcf.frames import IDENTITY, ZERO
+from jaxsim.mjcf.mesh_sdf import SDF_PREFIX, SHAPES, check_config
 from jaxsim.mjcf.options import read_options
 from jaxsim.mjcf.reader import Element, Files
 from jaxsim.mjcf.schema import ACTUATORS, ENUMS, defaults
@@ -60,13 +61,50 @@ class _Reader:
         return self.spec.defaults.find(element, "class", self.spec.defaults.main, self.problems)
 
     def extension(self, section: Element) -> None:
-        """Only the built-in signed distance plugins are known by name."""
+        """Declared plugins and their instances; only signed distances are known."""
         for plugin in section.find("plugin"):
             name = plugin.values.get("plugin", "")
-            if name.startswith("mujoco.sdf."):
-                self.spec.note(plugin.place, f"plugin {name!r}: signed distance geoms")
-            else:
+            if name.removeprefix(SDF_PREFIX) not in SHAPES or not name.startswith(SDF_PREFIX):
                 self.problems.add(plugin.place, f"refused: engine plugin {name!r} is not supported")
+                continue
+            self.spec.plugins.add(name)
+            for instance in plugin.find("instance"):
+                label = instance.values.get("name", "")
+                if label in self.spec.instances:
+                    self.problems.add(instance.place, f"the name {label!r} is taken by another instance")
+                self.spec.instances[label] = name, self._config(instance, name)
+
+    def _config(self, element: Element, plugin: str) -> dict[str, str]:
+        """Attributes of a plugin, as written."""
+        config: dict[str, str] = {}
+        for entry in element.find("config"):
+            key = entry.values.get("key", "")
+            if key in config:
+                self.problems.add(entry.place, f"the key {key!r} is repeated")
+            config[key] = entry.values.get("value", "")
+            with self.problems.of(entry.place):
+                check_config(plugin.removeprefix(SDF_PREFIX), key, config[key])
+        return config
+
+    def _sdf(self, element: Element) -> tuple[str, dict[str, str]] | None:
+        """Kind and attributes of the signed distance that a mesh or geom is made of."""
+        for plugin in element.find("plugin"):
+            name, instance = plugin.values.get("plugin", ""), plugin.values.get("instance", "")
+            known, config = self.spec.instances.get(instance, ("", {}))
+            if not (name or instance):
+                self.problems.add(plugin.place, "one of these must be given: plugin, instance")
+            elif instance and not known:
+                close = nearest(instance, self.spec.instances)
+                self.problems.add(plugin.place, f"no plugin instance is called {instance!r}{close}")
+            elif name and name not in self.spec.plugins:
+                close = nearest(name, self.spec.plugins)
+                self.problems.add(plugin.place, f"plugin {name!r} is not declared in <extension>{close}")
+            elif name and known and name != known:
+                self.problems.add(plugin.place, f"instance {instance!r} is one of plugin {known!r}")
+            else:
+                written = config if known else self._config(plugin, name)
+                return (known or name).removeprefix(SDF_PREFIX), written
+        return None
 
     def custom(self, section: Element) -> None:
         for element in section.children:
@@ -82,7 +120,7 @@ class _Reader:
             if element.tag in ("mesh", "texture", "material"):
                 extra: dict[str, Any] = {}
                 if element.tag == "mesh":
-                    extra["plugin"] = element.find("plugin")
+                    extra["sdf"] = self._sdf(element)
                 elif element.tag == "material":
                     extra["layers"] = [e.values for e in element.find("layer")]
                 item = self._add(element.tag, element.tag, element, base, **extra)
@@ -190,7 +228,7 @@ class _Reader:
         elif kind == "joint":
             extra["align"] = ENUMS["tristate"]["auto"]
         elif kind == "geom":
-            extra["plugin"] = element.find("plugin")
+            self._sdf(element)  # of its mesh
         if element.tag == "freejoint":
             extra["align"] = element.values.get("align", base["align"])
         body.contents[kind].append(make(kind, kind, element, base, self.spec.settings, **extra))
