@@ -88,8 +88,7 @@ def quat_to_mat(q: Array) -> Array:
 
 def rotate(q: Array, v: Array) -> Array:
     """Rotate v [..., 3] by the unit quaternion q [..., 4] (mju_rotVecQuat)."""
-    w, x, y, z = columns(q)
-    u = join(x, y, z)
+    w, u = q[..., :1], q[..., 1:]
     t = 2 * cross(u, v)
     return v + w * t + cross(u, t)
 
@@ -113,8 +112,7 @@ def rotation_vector_to_quat(v: Array) -> Array:
 
 def quat_to_rotation_vector(q: Array) -> Array:
     """Logarithm of a unit quaternion, angle in (-pi, pi] (mju_quat2Vel with dt = 1)."""
-    w, *xyz = columns(q)
-    axis = join(*xyz)
+    w, axis = q[..., :1], q[..., 1:]
     sin_half = norm(axis)[..., None]
     angle = 2 * jnp.arctan2(sin_half, w)
     angle = jnp.where(angle > jnp.pi, angle - 2 * jnp.pi, angle)

@@ -27,29 +27,34 @@ def kinematics(m: Model, d: Data) -> Data:
         quat = math.quat_mul(above, quat)
     quat = math.normalize(quat)
 
+    return d.replace(xpos=pos, xquat=quat, **_attached(m, pos, quat, anchor, axis))
+
+
+def _attached(m: Model, pos: Array, quat: Array, anchor: Array, axis: Array) -> dict[str, Array]:
+    """World frames of everything that is fixed to a body, and joint anchors and axes, from poses of bodies.
+
+    Fewer, larger operations: whatever is rotated by a body's quaternion is rotated in one go.
+    """
     parent = m.body_parentid[m.jnt_bodyid]
-    above_pos, above_quat = take(pos, parent), take(quat, parent)
-    xmat = math.quat_to_mat(quat)
-    d = d.replace(
-        xpos=pos,
-        xquat=quat,
-        xmat=xmat,
-        xipos=pos + math.rotate(quat, m.body_ipos),
-        ximat=math.quat_to_mat(math.quat_mul(quat, m.body_iquat)),
-        xanchor=above_pos + math.rotate(above_quat, anchor),
-        xaxis=math.rotate(above_quat, axis),
-    )
-    d = d.replace(**_attached(m, d, "geom"))
-    return d.replace(**_attached(m, d, "site"))
-
-
-def _attached(m: Model, d: Data, kind: str) -> dict[str, Array]:
-    """World frames of the geoms or sites fixed to bodies."""
-    body = getattr(m, f"{kind}_bodyid")
-    quat = take(d.xquat, body)
+    body = np.concatenate([np.arange(m.nbody), m.geom_bodyid, m.site_bodyid])
+    carrier = np.concatenate([body, parent, parent])
+    points = jnp.concatenate([m.body_ipos, m.geom_pos, m.site_pos, anchor, axis])
+    frames = jnp.concatenate([m.body_iquat, m.geom_quat, m.site_quat])
+    turned = math.rotate(take(quat, carrier), points)
+    n = len(body) + m.njnt
+    world = take(pos, carrier[:n]) + turned[:n]
+    mat = math.quat_to_mat(jnp.concatenate([quat, math.quat_mul(take(quat, body), frames)]))
+    inertial, geom, site = m.nbody, m.nbody + m.ngeom, len(body)
     return {
-        f"{kind}_xpos": take(d.xpos, body) + math.rotate(quat, getattr(m, f"{kind}_pos")),
-        f"{kind}_xmat": math.quat_to_mat(math.quat_mul(quat, getattr(m, f"{kind}_quat"))),
+        "xmat": mat[: m.nbody],
+        "xipos": world[:inertial],
+        "ximat": mat[m.nbody :][:inertial],
+        "geom_xpos": world[inertial:geom],
+        "geom_xmat": mat[m.nbody :][inertial:geom],
+        "site_xpos": world[geom:site],
+        "site_xmat": mat[m.nbody :][geom:site],
+        "xanchor": world[site:],
+        "xaxis": turned[n:],
     }
 
 
@@ -91,9 +96,9 @@ def _rest_poses(m: Model, d: Data) -> tuple[Array, Array]:
 
 def _apply_joints(m: Model, d: Data, joints: np.ndarray, pos: Array, quat: Array):
     """Move bodies by one joint each (slide, hinge or ball); anchors and axes, all in the parent frame."""
-    axis = math.rotate(quat, take(m.jnt_axis, joints))
-    offset = take(m.jnt_pos, joints)
-    anchor = pos + math.rotate(quat, offset)
+    n, offset = len(joints), take(m.jnt_pos, joints)
+    turned = math.rotate(jnp.concatenate([quat, quat]), jnp.concatenate([take(m.jnt_axis, joints), offset]))
+    axis, anchor = turned[:n], pos + turned[n:]
     kind = m.jnt_type[joints]
     adr = m.jnt_qposadr[joints]
     slide, hinge, ball = (np.flatnonzero(kind == t) for t in (JointType.SLIDE, JointType.HINGE, JointType.BALL))
