@@ -10,14 +10,13 @@ temporary bytes per world.
 import argparse
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from worlds import prepare, title
 
 import jaxsim as js
-from jaxsim import models
 from jaxsim.collision.driver import collide, contact_buffer
 from jaxsim.constraint.rows import make_constraint
 from jaxsim.dynamics import forward as stages
@@ -72,18 +71,9 @@ def main() -> None:
     parser.add_argument("--chunks", default="32,128,512")
     parser.add_argument("--repeats", type=int, default=20)
     args = parser.parse_args()
-    path = Path(args.model) if args.model.endswith(".xml") else models.path(args.model)
-    model = js.load(path)
-    model = model.replace(opt=model.opt.replace(iterations=10, ls_iterations=20))
-    one = js.make_data(model)
-    keys = jax.random.split(jax.random.key(0), args.worlds)
-    data = jax.vmap(lambda k: one.replace(qvel=0.1 * jax.random.normal(k, one.qvel.shape)))(keys)
-    advance = jax.jit(jax.vmap(js.step, in_axes=(None, 0)))
-    for _ in range(100):  # into contact
-        data = advance(model, data)
-
+    model, _, _, data = prepare(args.model, args.worlds, steps=100)  # into contact
     chunks = [int(c) for c in args.chunks.split(",")]
-    print(f"{path.stem}, {args.worlds} worlds, {jax.devices()[0].device_kind}: us (temporary KB) per world\n")
+    print(f"{title(args.model, args.worlds)}: us (temporary KB) per world\n")
     print("| stage | worlds-first | " + " | ".join(f"worlds-last, {c}" for c in chunks) + " |")
     print("|---|" + "---|" * (len(chunks) + 1))
     for name, fun in STAGES.items():

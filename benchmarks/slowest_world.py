@@ -9,14 +9,13 @@ and when one world among them, or one in each chunk, is thrown into deep penetra
 
 import argparse
 import time
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from worlds import prepare, title
 
 import jaxsim as js
-from jaxsim import models
 from jaxsim.layout import batch
 
 
@@ -27,16 +26,7 @@ def main() -> None:
     parser.add_argument("--worlds", type=int, default=1024)
     parser.add_argument("--repeats", type=int, default=20)
     args = parser.parse_args()
-    path = Path(args.model) if args.model.endswith(".xml") else models.path(args.model)
-    model = js.load(path)
-    model = model.replace(opt=model.opt.replace(iterations=10, ls_iterations=20))
-    one = js.make_data(model)
-    keys = jax.random.split(jax.random.key(0), args.worlds)
-    start = jax.vmap(lambda k: one.replace(qvel=0.1 * jax.random.normal(k, one.qvel.shape)))(keys)
-    advance = jax.jit(jax.vmap(js.step, in_axes=(None, 0)))
-    usual = start
-    for _ in range(200):
-        usual = advance(model, usual)
+    model, advance, start, usual = prepare(args.model, args.worlds, steps=200)
 
     def thrown(worlds: np.ndarray) -> js.Data:
         noise = jax.random.normal(jax.random.key(1), usual.qpos.shape)
@@ -52,7 +42,7 @@ def main() -> None:
         "one world thrown": thrown(np.array([0])),
         "one in each chunk thrown": thrown(np.arange(0, args.worlds, batch.CHUNK)),
     }
-    print(f"{path.stem}, {args.worlds} worlds, {jax.devices()[0].device_kind}\n")
+    print(f"{title(args.model, args.worlds)}\n")
     print("| batch | iterations, mean | largest | us per world and step | to usual |\n|---|---|---|---|---|")
     seconds = {}
     for name, data in cases.items():

@@ -113,3 +113,18 @@ def test_corpus(path):
             compile_mjcf(path)
         return
     assert differences(compile_mjcf(path), oracle(str(path))) == {}
+
+
+SINGULAR = {
+    "two hinges about one axis": '<joint/><joint/><geom size="1" pos="1 0 0"/>',
+    "negative armature": '<joint/><joint armature="-1e9"/><geom size="1"/>',
+    "four hinges": '<joint axis="1 0 0"/><joint axis="1 2 3"/><joint axis="0 1 0"/><joint/><geom size="1"/>'
+    '<body pos="1 0 0"><joint axis="0 1 0"/><geom size=".2"/></body>',
+}
+
+
+@pytest.mark.parametrize("body", SINGULAR.values(), ids=list(SINGULAR))
+def test_singular_inertia(body):
+    """MuJoCo loads such a model with a floor under the pivots of the inertia matrix, and warns."""
+    with pytest.warns(UserWarning, match="<joint>: the inertia matrix is singular at this joint"):
+        assert_equal(f"<mujoco><worldbody><body>{body}</body></worldbody></mujoco>")

@@ -127,7 +127,7 @@ def _assemble(spec: Spec, m: CompiledModel, problems: Problems) -> None:
     assemble_assets(spec, m)
     assemble_objects.objects(spec, m)
     with problems.of(spec.world.place):
-        finish(spec, m)
+        finish(spec, m, problems)
     problems.check()
     _each(spec, "key", lambda item: compile_key(item, m), problems)
     problems.check()

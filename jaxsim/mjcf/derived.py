@@ -4,10 +4,11 @@
 Everything is in float64 at the reference configuration qpos0, except where springs are concerned.
 """
 
+import contextlib
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cholesky, solve_triangular
 
 from jaxsim.mjcf import derived_stat, derived_tree
 from jaxsim.mjcf.derived_kinematics import (
@@ -29,15 +30,19 @@ from jaxsim.mjcf.derived_transmission import transmission
 from jaxsim.types import MINVAL, EqType, GainType, JointType, ObjType
 
 Array = np.ndarray
+ILL_CONDITIONED = 1e-9  # smallest pivot in its diagonal element that Cholesky is trusted with
 MARKED = 11  # place in eq_data that says: complete the relative pose of this weld
 
 
-def compute(m: Any) -> None:
+def compute(m: Any) -> Array:
     """Fill in every derived field of m: subtree masses, inverse weights, lengths and poses at qpos0, statistics.
 
     Conventions of the compiler are resolved on the way: tendon_lengthspring of (-1, -1) becomes the length at
     qpos_spring, a positive biasprm[2] of a position-like actuator is a damping ratio and becomes a damping,
     and the relative pose of a weld whose quaternion is zero (or which is marked so) is measured.
+
+    Returns:
+        The dofs, if any, at which the inertia matrix is singular.
     """
     derived_tree.fill(m)
     t = tree(m)
@@ -50,10 +55,14 @@ def compute(m: Any) -> None:
     rigid = rigid_inertia(m, t, s)
     m.dof_M0[:] = np.diag(rigid) + joint_armature(m)
     inertia = _inertia(m, t, rigid, ten_J)
-    inverses = [(dofs, _inverse(inertia, dofs)) for dofs in blocks(inertia)]
-    _body_invweight(m, t, s, inverses)
-    _dof_invweight(m, inverses)
-    accelerations = _solve(inverses, np.concatenate([ten_J, moment]))
+    roots, singular = [], [np.zeros(0, int)]
+    for dofs in blocks(inertia):
+        root, flat = _inverse_root(inertia, dofs)
+        roots.append((dofs, root))
+        singular.append(flat)
+    _body_invweight(m, t, s, roots)
+    _dof_invweight(m, roots)
+    accelerations = _solve(roots, np.concatenate([ten_J, moment]))
     m.tendon_invweight0[:] = np.sum(ten_J * accelerations[: m.ntendon], axis=1)
     m.actuator_acc0[:] = np.linalg.norm(accelerations[m.ntendon :], axis=1)
     _damping_ratios(m, moment, accelerations[m.ntendon :])
@@ -62,6 +71,7 @@ def compute(m: Any) -> None:
     _cameras_and_lights(m, s)
     derived_stat.fill(m, s, inertia)
     _spring_lengths(m, t, along)
+    return np.concatenate(singular)
 
 
 def spring_dampers(m: Any, springdamper: Array) -> None:
@@ -104,39 +114,52 @@ def _inertia(m: Any, t: Tree, rigid: Array, ten_J: Array) -> Array:
     return np.where(coupled, rigid + np.diag(joint_armature(m)) + through_tendons, 0.0)
 
 
-def _inverse(inertia: Array, dofs: Array) -> Array:
-    block = inertia[np.ix_(dofs, dofs)]
-    if len(dofs) == 1:
-        return 1 / np.maximum(block, MINVAL)
-    return cho_solve(cho_factor(block, lower=True), np.eye(len(dofs)))
+def _inverse_root(inertia: Array, dofs: Array) -> tuple[Array, Array]:
+    """A root R of the inverse of a block of the inertia matrix, R R' = M^-1, and the dofs at which M is singular.
+
+    Dofs are eliminated from the last to the first, with pivots of at least MINVAL (mj_factorI).
+    """
+    block, eye = inertia[np.ix_(dofs, dofs)], np.eye(len(dofs))
+    with contextlib.suppress(np.linalg.LinAlgError):
+        lower = cholesky(block[::-1, ::-1], lower=True)
+        if (np.diag(lower) ** 2 > ILL_CONDITIONED * np.diag(block)[::-1]).all():
+            return solve_triangular(lower, eye, lower=True).T[::-1, ::-1], dofs[:0]
+    # M = U' diag(pivot) U without square roots, whose rounding would hide that a pivot is zero
+    U, pivot = eye.copy(), np.zeros(len(dofs))
+    for k in reversed(range(len(dofs))):
+        pivot[k] = block[k, k]
+        U[k, :k] = block[k, :k] / max(pivot[k], MINVAL)
+        block[:k, :k] -= np.outer(block[k, :k], U[k, :k])
+    root = solve_triangular(U, eye, lower=True, unit_diagonal=True) / np.sqrt(np.maximum(pivot, MINVAL))
+    return root, dofs[pivot < MINVAL]
 
 
-def _solve(inverses: list[tuple[Array, Array]], rows: Array) -> Array:
+def _solve(roots: list[tuple[Array, Array]], rows: Array) -> Array:
     """M^-1 applied to rows [n, nv]."""
     out = np.zeros_like(rows)
-    for dofs, inverse in inverses:
-        out[:, dofs] = rows[:, dofs] @ inverse
+    for dofs, root in roots:
+        out[:, dofs] = rows[:, dofs] @ root @ root.T
     return out
 
 
-def _body_invweight(m: Any, t: Tree, s: State, inverses: list[tuple[Array, Array]]) -> None:
+def _body_invweight(m: Any, t: Tree, s: State, roots: list[tuple[Array, Array]]) -> None:
     """Mean diagonal of J M^-1 J' for translation and rotation of each body's centre of mass."""
     m.body_invweight0[:] = 0
-    for dofs, inverse in inverses:
+    for dofs, root in roots:
         for body in np.flatnonzero(t.moves[:, dofs].any(axis=1) & (m.body_simple != 2)):
             moving = t.moves[body, dofs]
             jac = body_jacobian(m, s, int(body), dofs[moving])
-            diagonal = np.sum(jac @ inverse[np.ix_(moving, moving)] * jac, axis=1)
+            diagonal = np.sum((jac @ root[moving]) ** 2, axis=1)
             m.body_invweight0[body] += [diagonal[:3].mean(), diagonal[3:].mean()]
     simple = np.flatnonzero(m.body_simple == 2)
     m.body_invweight0[simple, 0] = 1 / np.maximum(m.body_mass[simple], MINVAL)
 
 
-def _dof_invweight(m: Any, inverses: list[tuple[Array, Array]]) -> None:
+def _dof_invweight(m: Any, roots: list[tuple[Array, Array]]) -> None:
     """Diagonal of M^-1, averaged over the translations and over the rotations of a joint."""
     diagonal = np.zeros(m.nv)
-    for dofs, inverse in inverses:
-        diagonal[dofs] = np.diag(inverse)
+    for dofs, root in roots:
+        diagonal[dofs] = np.sum(root**2, axis=1)
     for j in range(m.njnt):
         adr, kind = m.jnt_dofadr[j], m.jnt_type[j]
         if kind in (JointType.FREE, JointType.BALL):

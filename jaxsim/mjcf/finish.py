@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxsim.mjcf import assemble, assemble_objects, derived, derived_lengthrange, derived_tree
 from jaxsim.mjcf.compiled import CompiledModel
-from jaxsim.mjcf.errors import Fault
+from jaxsim.mjcf.errors import Fault, Problems
 from jaxsim.mjcf.spec import Spec
 
 # derived arrays: name -> (dimensions, type)
@@ -42,7 +42,7 @@ _DERIVED: dict[str, tuple[tuple[str | int, ...], Any]] = {
 }
 
 
-def finish(spec: Spec, m: CompiledModel) -> None:
+def finish(spec: Spec, m: CompiledModel, problems: Problems) -> None:
     """Set `opt` and `stat`, scale masses, and compute what derives from the arrays."""
     m.opt = spec.option
     m.stat = SimpleNamespace(meaninertia=0.0, meanmass=0.0, meansize=0.0, extent=0.0, center=np.zeros(3))
@@ -54,13 +54,12 @@ def finish(spec: Spec, m: CompiledModel) -> None:
     assemble.simple(spec, m)
     assemble_objects.simple_dofs(m)
     assemble_objects.sleep_policy(m)
-    try:
-        derived.compute(m)
-    except np.linalg.LinAlgError:
-        raise Fault(
-            "the inertia matrix is singular: look for joints that move a body in the same way (four slides, "
-            "two hinges about one axis) or for a negative armature"
-        ) from None
+    for dof in derived.compute(m):
+        problems.remark(
+            spec.items("joint")[m.dof_jntid[dof]].place,
+            "the inertia matrix is singular at this joint: look for joints that move a body in the same way (four "
+            "slides, two hinges about one axis) or for a negative armature",
+        )
     derived.spring_dampers(m, assemble.rows(spec.items("joint"), "springdamper", 2))
     try:
         derived_lengthrange.length_range(m, spec.length_range)

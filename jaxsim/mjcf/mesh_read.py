@@ -191,10 +191,9 @@ def _obj_faces(lines: list[bytes], sizes: Array, vert: Array) -> tuple[Array, Ar
     if not lines:
         return (np.zeros((0, 3), np.int32),) * 3
     length = np.array([len(line.split()) for line in lines])
-    if length.min() < 3:
-        raise ValueError(f"face {int(length.argmin())} of the OBJ file has fewer than three corners")
     index = _corner_indices(b" ".join(lines), np.repeat(sizes, length, axis=0))
     start = np.cumsum(length) - length
+    start, length = start[length >= 3], length[length >= 3]  # points and lines are no faces
     if np.all(length == 3):
         triangles = start[:, None] + np.arange(3)
     else:
