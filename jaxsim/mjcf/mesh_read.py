@@ -192,8 +192,8 @@ def _obj_faces(lines: list[bytes], sizes: Array, vert: Array) -> tuple[Array, Ar
         return (np.zeros((0, 3), np.int32),) * 3
     length = np.array([len(line.split()) for line in lines])
     index = _corner_indices(b" ".join(lines), np.repeat(sizes, length, axis=0))
+    index, length = index[np.repeat(length >= 3, length)], length[length >= 3]  # points and lines are no faces
     start = np.cumsum(length) - length
-    start, length = start[length >= 3], length[length >= 3]  # points and lines are no faces
     if np.all(length == 3):
         triangles = start[:, None] + np.arange(3)
     else:
