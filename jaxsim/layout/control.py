@@ -34,11 +34,15 @@ def _while(eqn, values, n):
 @rule("scan")
 def _scan(eqn, values, n):
     """Scan with carries worlds-last; scanned inputs and outputs keep their leading axis."""
-    p = eqn.params
-    nc, nk = p["num_consts"], p["num_carry"]
+    p, body = eqn.params, eqn.params["jaxpr"]
+    # what is scanned has one axis more outside the body than in it
+    nx, nk = (
+        sum(v.aval.ndim - inside.ndim == extra for v, inside in zip(outer, avals))
+        for outer, avals, extra in ((eqn.invars, body.in_avals, 1), (eqn.outvars, body.out_avals, 0))
+    )
+    nc = len(values) - nx - nk
     consts, carry, xs = values[:nc], values[nc : nc + nk], values[nc + nk :]
     worlds = [isinstance(x, World) for x in xs]
-    body = p["jaxpr"]
 
     def step(carry, x):
         slices = [World(a) if w else a for a, w in zip(x, worlds)]
