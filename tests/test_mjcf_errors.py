@@ -267,12 +267,18 @@ def test_what_mujoco_passes_over_is_a_warning():
     </replicate>
   </worldbody>
 </mujoco>"""
+    part = '<mujoco model="part"><worldbody><frame foo="1"><geom size="1"/></frame></worldbody></mujoco>'
+    text = text.replace(
+        "<worldbody>", '<asset><model name="m" file="m.xml"/></asset><include file="i.xml" bar="1"/><worldbody>'
+    )
     with pytest.warns(UserWarning) as seen:
-        compiled = compile_mjcf(text)
-    assert compiled.nbody == 3
+        compiled = compile_mjcf(text, assets={"m.xml": part.encode(), "i.xml": b"<x><size nuser_geom='2'/></x>"})
+    assert compiled.nbody == 3 and compiled.nuser_geom == 2
     said = sorted(str(w.message).partition(": ")[2] for w in seen)
     assert said == [
         "<body>: ignored, as MuJoCo does: it is not inside <worldbody>",
         "<body>: unknown attribute 'foo'; ignored, as MuJoCo does inside frames",
+        "<frame>: unknown attribute 'foo'; ignored, as MuJoCo does inside frames",
+        "<include>: unknown attribute 'bar'; ignored, as MuJoCo does",
         "<replicate>: unknown attribute 'prefix'; ignored, as MuJoCo does inside frames",
     ]

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from jaxsim.mjcf.errors import Fault, MjcfError, Problems
+from jaxsim.mjcf.errors import Fault, MjcfError, Problem, Problems
 from jaxsim.mjcf.reader import Files, read_text
 from jaxsim.mjcf.spec import Spec
 from jaxsim.mjcf.tree import read_spec
@@ -12,8 +12,10 @@ from jaxsim.mjcf.validate import validate
 _MAX_NESTING = 20
 
 
-def read_model(file: str, files: Files, _depth: list[int] = [0]) -> Spec:  # noqa: B006
+def read_model(file: str, files: Files, remarks: list[Problem], _depth: list[int] = [0]) -> Spec:  # noqa: B006
     """The Spec of a model file named relative to the directory of the model that names it.
+
+    What MuJoCo passes over in it is added to `remarks`.
 
     Raises:
         Fault: the file cannot be read, or has problems of its own.
@@ -28,10 +30,11 @@ def read_model(file: str, files: Files, _depth: list[int] = [0]) -> Spec:  # noq
         child = Files(Path(os.path.dirname(path)) if files.directory is not None else None, {})
         child.assets = files.assets
         problems = Problems()
-        root, child = read_text(text, path, child)
+        root, child = read_text(text, path, child, problems)
         validate(root, problems)
         spec = read_spec(root, child, problems)
         problems.check()
+        remarks += problems.remarks
         return spec
     except MjcfError as error:
         raise Fault(f"model file {file!r} has problems:\n{error}") from None

@@ -56,8 +56,8 @@ def compile_mjcf(source: str | os.PathLike, assets: dict[str, bytes] | None = No
 
 
 def _compile(source: str | os.PathLike, assets: dict[str, bytes] | None) -> CompiledModel:
-    root, files = read_source(source, assets)
     problems = Problems()
+    root, files = read_source(source, assets, problems)
     try:
         return _resolve(root, files, problems)
     except CONSEQUENCES:

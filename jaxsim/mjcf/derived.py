@@ -121,16 +121,18 @@ def _inverse_root(inertia: Array, dofs: Array) -> tuple[Array, Array]:
     """
     block, eye = inertia[np.ix_(dofs, dofs)], np.eye(len(dofs))
     with contextlib.suppress(np.linalg.LinAlgError):
-        lower = cholesky(block[::-1, ::-1], lower=True)
+        lower = cholesky(block[::-1, ::-1], lower=True, check_finite=False)
         if (np.diag(lower) ** 2 > ILL_CONDITIONED * np.diag(block)[::-1]).all():
-            return solve_triangular(lower, eye, lower=True).T[::-1, ::-1], dofs[:0]
+            return solve_triangular(lower, eye, lower=True, check_finite=False).T[::-1, ::-1], dofs[:0]
     # M = U' diag(pivot) U without square roots, whose rounding would hide that a pivot is zero
     U, pivot = eye.copy(), np.zeros(len(dofs))
     for k in reversed(range(len(dofs))):
         pivot[k] = block[k, k]
         U[k, :k] = block[k, :k] / max(pivot[k], MINVAL)
         block[:k, :k] -= np.outer(block[k, :k], U[k, :k])
-    root = solve_triangular(U, eye, lower=True, unit_diagonal=True) / np.sqrt(np.maximum(pivot, MINVAL))
+    root = solve_triangular(U, eye, lower=True, unit_diagonal=True, check_finite=False) / np.sqrt(
+        np.maximum(pivot, MINVAL)
+    )
     return root, dofs[pivot < MINVAL]
 
 

@@ -98,10 +98,10 @@ def _statistic(section: Element, merged: dict[str, dict[str, Any]]) -> None:
 def _visual(section: Element, merged: dict[str, dict[str, Any]]) -> None:
     for nested in section.find("map"):
         merged["visual"] = merged.get("visual", {}) | nested.values
-        if nested.values.get("znear", 1.0) <= 0:
+        if np.float32(nested.values.get("znear", 1.0)) <= 0:
             raise Fault("map: znear must be positive")
     for nested in section.find("global"):
-        if nested.values.get("realtime", 1.0) <= 0:
+        if np.float32(nested.values.get("realtime", 1.0)) <= 0:
             raise Fault("global: realtime must be positive")
 
 

@@ -63,14 +63,16 @@ def _normal(name: str | os.PathLike) -> str:
     return os.path.normpath(os.fspath(name).replace("\\", "/")).replace("\\", "/")
 
 
-def read_source(source: str | os.PathLike, assets: dict[str, bytes] | None) -> tuple[Element, Files]:
+def read_source(
+    source: str | os.PathLike, assets: dict[str, bytes] | None, problems: Problems
+) -> tuple[Element, Files]:
     """The element tree of a path or of XML text, includes resolved.
 
     Raises:
         MjcfError: malformed XML, missing or repeated include.
     """
     if isinstance(source, str) and "<" in source:
-        return read_text(source.encode("utf-8", "replace"), "<string>", Files(None, assets))
+        return read_text(source.encode("utf-8", "replace"), "<string>", Files(None, assets), problems)
     path = Path(source)
     files = Files(path.parent, assets)
     place = Place(str(path), 1, "mujoco")
@@ -78,13 +80,12 @@ def read_source(source: str | os.PathLike, assets: dict[str, bytes] | None) -> t
         name, text = files.read(path.name)
     except Fault as fault:
         raise MjcfError([Problem(place, str(fault))]) from None
-    return read_text(text, str(path) if os.sep in name else name, files)
+    return read_text(text, str(path) if os.sep in name else name, files, problems)
 
 
-def read_text(text: bytes, file: str, files: Files) -> tuple[Element, Files]:
+def read_text(text: bytes, file: str, files: Files, problems: Problems) -> tuple[Element, Files]:
     """The element tree of XML text that stands for `file`."""
     root = parse(text, file)
-    problems = Problems()
     own = {os.path.abspath(file)} if files.directory is not None else set()
     _include(root, "", files, own, problems)
     problems.check()
@@ -161,7 +162,7 @@ def _included(include: Element, directory: str, files: Files, included: set[str]
     if name is None:
         raise Fault("attribute 'file' is missing")
     if extra := [a for a in include.attributes if a != "file"]:
-        raise Fault(f"unknown attribute {extra[0]!r}; the only attribute is 'file'")
+        problems.remark(include.place, f"unknown attribute {extra[0]!r}; ignored, as MuJoCo does")
     if include.children:
         raise Fault("it has children, but none are allowed")
     path, text = files.read(name, os.path.join(directory, name))

@@ -137,7 +137,7 @@ class _Reader:
         from jaxsim.mjcf.attachment import read_model  # it reads another document, and so comes back here
 
         with self.problems.of(element.place):
-            child = read_model(element.values.get("file", ""), self.spec.files)
+            child = read_model(element.values.get("file", ""), self.spec.files, self.problems.remarks)
             self.spec.models[element.values.get("name") or child.model_name] = child
 
     def contact(self, section: Element) -> None:

@@ -10,8 +10,9 @@ from jaxsim.mjcf.errors import Fault, Problems, nearest
 from jaxsim.mjcf.reader import Element
 from jaxsim.mjcf.schema import ENUMS, REFUSED, RULES, Attribute, attributes, children
 
-_REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|[+-]?inf(inity)?$", re.IGNORECASE)
-_INT = re.compile(r"[+-]?\d{1,10}$")
+_REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$|[+-]?inf(inity)?$", re.IGNORECASE | re.ASCII)
+_HEXADECIMAL = re.compile(r"[+-]?0x([\da-f]+\.?[\da-f]*|\.[\da-f]+)(p[+-]?\d+)?$", re.IGNORECASE | re.ASCII)
+_INT = re.compile(r"[+-]?\d{1,10}$", re.ASCII)
 
 _UNCHECKED = ("frame", "replicate")  # MuJoCo does not look for unknown attributes in and below these
 _OUTSIDE = ("body", "frame")  # MuJoCo accepts these outside <worldbody>, and ignores them there
@@ -147,9 +148,12 @@ def _numbers(attribute: Attribute, words: list[str]) -> Any:
 
 
 def _real(word: str) -> float:
-    if not _REAL.match(word):
+    if not _REAL.match(word) and not _HEXADECIMAL.match(word):
         raise Fault(f"{word[:30]!r} is not a number")
-    value = float(word)
+    try:
+        value = float(word) if _REAL.match(word) else float.fromhex(word)
+    except OverflowError:  # only fromhex raises it
+        value = math.inf
     if math.isinf(value) and "inf" not in word.lower():
         raise Fault(f"{word[:30]!r} is too large")
     return value
