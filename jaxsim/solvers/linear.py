@@ -1,12 +1,13 @@
 """Symmetric positive definite systems: one primitive for factor and solve, batched safely.
 
-JAX's batched LAPACK kernels split a large batch over the CPU's thread pool and wait there; two such calls
-at the same time can wait for each other for ever (seen with JAX 0.10 on two cores). So a batch goes through
-in pieces too small to be split; independent pieces still run side by side.
+Before jaxlib 0.11.2, JAX's batched LAPACK kernels split a large batch over the CPU's thread pool and wait there;
+two such calls at the same time can wait for each other for ever (seen with 0.10 on two cores). So a batch goes
+through in pieces too small to be split. Two streams of pieces run side by side.
 """
 
 import jax
 import jax.numpy as jnp
+import jaxlib
 import numpy as np
 from jax import lax
 from jax.extend import core
@@ -16,6 +17,7 @@ Array = jax.Array
 
 PIECE_WORK = 600_000  # n^3 times matrices per LAPACK call: below the size at which JAX splits a batch
 LOOPS = 2  # over pieces, side by side
+SPLITS_BATCHES = tuple(map(int, jaxlib.__version__.split(".")[:3])) < (0, 11, 2)
 PIVOT_FLOOR = 1e-6  # relative, on the diagonal in float32
 
 spd_solve_p = core.Primitive("spd_solve")
@@ -59,6 +61,8 @@ def _in_pieces(H: Array, d: Array, b: Array) -> Array:
         return _one_call(H, d, b)
     H, d, b = H.reshape(-1, n, n), d.reshape(-1, n), b.reshape(-1, *b.shape[-2:])
     count, limit = H.shape[0], max(1, PIECE_WORK // max(1, n * n * max(n, b.shape[-1])))
+    if not SPLITS_BATCHES:
+        limit = max(limit, -(-count // LOOPS))
     if count <= limit:
         return _one_call(H, d, b).reshape(*batch, *b.shape[1:])
     least = -(-count // (LOOPS * limit))
@@ -73,7 +77,10 @@ def _in_pieces(H: Array, d: Array, b: Array) -> Array:
         return jnp.concatenate([x, copies]).reshape(LOOPS, pieces, size, *x.shape[1:])
 
     parts = split(H), split(d), split(b)
-    x = jnp.stack([lax.map(lambda part: _one_call(*part), [p[i] for p in parts]) for i in range(LOOPS)])
+    if pieces == 1:
+        x = jnp.stack([_one_call(*[p[i, 0] for p in parts])[None] for i in range(LOOPS)])
+    else:
+        x = jnp.stack([lax.map(lambda part: _one_call(*part), [p[i] for p in parts]) for i in range(LOOPS)])
     return x.reshape(-1, *x.shape[3:])[:count].reshape(*batch, *x.shape[3:])
 
 

@@ -53,19 +53,24 @@ def problem_of(M: Array, qfrc_smooth: Array, rows: Rows) -> Problem:
     return Problem(M, qfrc_smooth, rows.J, rows.D, rows.aref, rows.frictionloss, rows.contact)
 
 
+def _matrix(J: Array) -> Array:
+    """Contact Jacobians [n, dim, nv] as one matrix [n dim, nv]."""
+    return J.reshape(-1, J.shape[-1])
+
+
 def mul_j(s: Structure, p: Problem, x: Array) -> Residual:
     """J x."""
     scalar = mul_scalar(s.kind, p.J, x)
     if p.contact is None:
         return Residual(scalar, None)
-    return Residual(scalar, jnp.sum(p.contact.J * x[None, None], axis=-1))
+    return Residual(scalar, lax.dot(_matrix(p.contact.J), x, precision=HIGHEST).reshape(p.contact.J.shape[:2]))
 
 
 def mul_jt(s: Structure, p: Problem, force: Residual) -> Array:
     """J^T f [nv]."""
     total = mul_scalar_t(s.kind, p.J, force.scalar, p.M.shape[0])
     if p.contact is not None:
-        total = total + jnp.sum(p.contact.J * force.contact[:, :, None], axis=(0, 1))
+        total = total + lax.dot(force.contact.reshape(-1), _matrix(p.contact.J), precision=HIGHEST)
     return total
 
 
