@@ -143,7 +143,11 @@ BODY = '<worldbody><body name="b"><joint name="j"/><geom name="g" size="1"/><sit
             f'<mujoco>{BODY}<equality><connect body1="b"/></equality></mujoco>',
             "one of these must be given: site1 with site2, body1 with anchor",
         ),
-        ('<mujoco><worldbody><replicate count="0"/></worldbody></mujoco>', "count=0; it must be positive"),
+        (
+            '<mujoco><asset><mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/></asset>'
+            '<worldbody><geom type="plane" mesh="m"/></worldbody></mujoco>',
+            "only a sphere, capsule, cylinder, ellipsoid or box can be fitted to a mesh",
+        ),
         (
             '<mujoco><worldbody><attach model="m" prefix=""/></worldbody></mujoco>',
             "no model asset is called 'm'",
@@ -265,6 +269,7 @@ def test_what_mujoco_passes_over_is_a_warning():
     <replicate count="2" prefix="A">
       <body foo="1"><geom size="1"/></body>
     </replicate>
+    <replicate count="0"><geom size="1"/></replicate>
   </worldbody>
 </mujoco>"""
     part = '<mujoco model="part"><worldbody><frame foo="1"><geom size="1"/></frame></worldbody></mujoco>'
@@ -280,5 +285,6 @@ def test_what_mujoco_passes_over_is_a_warning():
         "<body>: unknown attribute 'foo'; ignored, as MuJoCo does inside frames",
         "<frame>: unknown attribute 'foo'; ignored, as MuJoCo does inside frames",
         "<include>: unknown attribute 'bar'; ignored, as MuJoCo does",
+        "<replicate>: count is not positive: the contents are left out, as MuJoCo does",
         "<replicate>: unknown attribute 'prefix'; ignored, as MuJoCo does inside frames",
     ]

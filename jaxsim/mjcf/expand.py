@@ -104,8 +104,6 @@ def replicate(spec: Spec, element: Element, body: Item, subtree: Item, holder: I
     """Put `count` copies of a subtree into a body, each displaced and turned from the one before."""
     values = defaults("replicate") | element.values
     count, settings = values["count"] or 0, spec.settings
-    if count <= 0:
-        raise Fault(f"count={count}; it must be positive")
     if any(joint.frame is not None for joint in subtree.contents["joint"]):
         raise Fault("joints cannot be direct children; put them in a body")
     pos, step = np.zeros(3), _turn(values["euler"], settings)

@@ -94,7 +94,10 @@ def _mesh_frame(geom: Item, mesh: Any) -> None:
     """Fit a primitive to the mesh if asked, and move the geom to the mesh's own frame."""
     centre = np.zeros(3)
     if geom.type not in (MESH, SDF):
-        geom.size, centre = mesh.fit(geom.type, geom.fitscale, geom.settings.fitaabb)
+        try:
+            geom.size, centre = mesh.fit(geom.type, geom.fitscale, geom.settings.fitaabb)
+        except ValueError as error:
+            raise Fault(str(error)) from None
         geom.mesh_data = None
     elif geom.shellinertia:
         raise Fault("shellinertia of a mesh is given by the mesh's attribute inertia='shell'")

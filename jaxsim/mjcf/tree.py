@@ -253,6 +253,8 @@ class _Reader:
         )
         subtree.contents["frame"].append(holder)
         self.body(element, subtree, holder, cls)
+        if (element.values.get("count") or 0) <= 0:
+            self.problems.remark(element.place, "count is not positive: the contents are left out, as MuJoCo does")
         replicate(self.spec, element, body, subtree, holder)
 
 
