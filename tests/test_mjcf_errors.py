@@ -58,6 +58,15 @@ BODY = '<worldbody><body name="b"><joint name="j"/><geom name="g" size="1"/><sit
         ("<mujoco><worldbody></mujoco>", "malformed XML: mismatched tag at column 22"),
         ('<!DOCTYPE m [<!ENTITY a "b">]><mujoco/>', "a DTD was found, none is allowed"),
         ("<mujoco>&lol;</mujoco>", "malformed XML: undefined entity"),
+        (
+            f'<mujoco>{BODY}<actuator><muscle joint="j"/></actuator></mujoco>',
+            "<muscle>: the search for its lengthrange did not converge",
+        ),
+        (
+            f'<mujoco>{BODY}<equality><connect body1="b" anchor="0 0 0"/></equality>'
+            '<actuator><muscle joint="j"/></actuator></mujoco>',
+            "<muscle>: the search for its lengthrange knows no equalities but those of joints and tendons",
+        ),
         ("<scene/>", "the root element is <scene>; expected <mujoco>"),
         ("<mujoco>" + "<worldbody>" * 2000, "elements are nested deeper than 1000"),
         ('<mujoco><include file="no.xml"/></mujoco>', "file not found: tried 'no.xml'"),

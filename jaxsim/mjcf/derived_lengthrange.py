@@ -12,12 +12,20 @@ from jaxsim.mjcf.derived_kinematics import State, Tree, state, tree, with_worlds
 from jaxsim.mjcf.derived_push import Pusher
 from jaxsim.mjcf.derived_tendon import paths, tendon
 from jaxsim.mjcf.derived_transmission import transmission
-from jaxsim.types import BiasType, GainType, TrnType
+from jaxsim.types import BiasType, EqType, GainType, TrnType
 
 Array = np.ndarray
 NONE, MUSCLE, MUSCLEUSER, ALL = range(4)  # mjtLRMode
 WORLDS = 64  # simulated at once
 SETTLED = 1e-10  # velocity below which nothing will happen any more, in m/s or rad/s
+
+
+class LengthRangeError(ValueError):
+    """The range of an actuator's length was not found."""
+
+    def __init__(self, actuator: int, message: str):
+        super().__init__(message)
+        self.actuator = actuator
 
 
 def length_range(m: Any, settings: Any) -> None:
@@ -28,11 +36,14 @@ def length_range(m: Any, settings: Any) -> None:
             timeconst, timestep, inttotal, interval, tolrange.
 
     Raises:
-        ValueError: a range cannot be found, and for which actuator.
+        LengthRangeError: a range cannot be found.
     """
     todo = [i for i in range(m.nactuator) if _wanted(m, i, settings) and not _limited(m, i, settings)]
     if not todo:
         return
+    if not np.isin(m.eq_type[m.eq_active0.astype(bool)], (EqType.JOINT, EqType.TENDON)).all():
+        why = "the search for its lengthrange knows no equalities but those of joints and tendons; give lengthrange"
+        raise LengthRangeError(todo[0], why)
     worlds = [(i, side) for i in todo for side in (0, 1)]
     ends = np.concatenate([_extremes(m, worlds[k : k + WORLDS], settings) for k in range(0, len(worlds), WORLDS)])
     for i, (low, high) in zip(todo, ends.reshape(-1, 2, 2)):
@@ -81,7 +92,7 @@ def _extremes(m: Any, worlds: list[tuple[int, int]], settings: Any) -> Array:
         time += push.timestep
         if not np.all(np.abs(qvel) < 1e10):
             bad = np.flatnonzero(~np.all(np.abs(qvel) < 1e10, axis=0))[0]
-            raise ValueError(f"actuator {worlds[bad][0]}: the search for its lengthrange is unstable")
+            raise LengthRangeError(worlds[bad][0], "the search for its lengthrange is unstable")
         settled = np.max(np.abs(qvel), initial=0) < SETTLED
         if settled or time > settings.inttotal - settings.interval:
             low, high = np.minimum(low, length), np.maximum(high, length)
@@ -110,10 +121,11 @@ def _assign(m: Any, i: int, low: Array, high: Array, tolrange: float) -> None:
     """Set the range of actuator i from the lengths [2] reached at its low and its high end."""
     span = high[1] - low[0]
     if span <= 0:
-        raise ValueError(f"actuator {i}: invalid lengthrange ({low[0]:g}, {high[1]:g}); give it explicitly")
+        raise LengthRangeError(i, f"invalid lengthrange ({low[0]:g}, {high[1]:g}); give it explicitly")
     if max(np.ptp(low), np.ptp(high)) > tolrange * span:
-        raise ValueError(
-            f"actuator {i}: the search for its lengthrange did not converge, at ({low[0]:g}, {low[1]:g}) and "
-            f"({high[0]:g}, {high[1]:g}); are its joints limited? Otherwise give lengthrange explicitly"
+        raise LengthRangeError(
+            i,
+            f"the search for its lengthrange did not converge, at ({low[0]:g}, {low[1]:g}) and "
+            f"({high[0]:g}, {high[1]:g}); are its joints limited? Otherwise give lengthrange explicitly",
         )
     m.actuator_lengthrange[m.actuator_outadr[i]] = low[0], high[1]

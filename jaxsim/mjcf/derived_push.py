@@ -36,8 +36,6 @@ class Pusher:
         self.coupled, self.carry = (t.below | t.below.T)[..., None], _carriers(m, t)
         active = m.eq_active0.astype(bool)
         self.equalities = [int(i) for i in np.flatnonzero(active)]
-        if not np.isin(m.eq_type[active], (EqType.JOINT, EqType.TENDON)).all():
-            raise ValueError("the search for lengthrange knows no equalities but those of joints and tendons")
 
     def step(
         self,

@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxsim.mjcf import assemble, assemble_objects, derived, derived_lengthrange, derived_tree
 from jaxsim.mjcf.compiled import CompiledModel
-from jaxsim.mjcf.errors import Fault, Problems
+from jaxsim.mjcf.errors import Problems
 from jaxsim.mjcf.spec import Spec
 
 # derived arrays: name -> (dimensions, type)
@@ -63,8 +63,8 @@ def finish(spec: Spec, m: CompiledModel, problems: Problems) -> None:
     derived.spring_dampers(m, assemble.rows(spec.items("joint"), "springdamper", 2))
     try:
         derived_lengthrange.length_range(m, spec.length_range)
-    except ValueError as error:
-        raise Fault(str(error)) from None
+    except derived_lengthrange.LengthRangeError as error:
+        problems.add(spec.items("actuator")[error.actuator].place, str(error))
     m.flg_gravcomp, m.flg_surfacevel, m.flg_adhesion = map(bool, (m.flg_gravcomp, m.flg_surfacevel, m.flg_adhesion))
     for name, value in vars(spec.statistic).items():
         if value is not None:
