@@ -162,29 +162,30 @@ def _runge_kutta(m: Model, d: Data) -> Data:
     velocity is mapped by the inverse of the exponential's derivative.
     """
     h = m.opt.timestep
-    velocities = [d.qvel]
-    accelerations, activation_rates = [d.qacc], [d.act_dot]
-    here = d
-    for weight in (0.5, 0.5, 1.0):
-        dx = weight * velocities[-1]
+
+    def stage(carry, weight):
+        here, velocity = carry
+        dx = weight * velocity
         here = here.replace(
             qpos=integrate_pos(m, d.qpos, dx, h),
-            qvel=d.qvel + h * weight * accelerations[-1],
-            act=d.act + h * weight * activation_rates[-1],
+            qvel=d.qvel + h * weight * here.qacc,
+            act=d.act + h * weight * here.act_dot,
             time=d.time + weight * h,
         )
         here, _ = forward(m, here, sense=False)
-        velocities.append(_exponential_rate(m, h * dx, here.qvel))
-        accelerations.append(here.qacc)
-        activation_rates.append(here.act_dot)
+        velocity = _exponential_rate(m, h * dx, here.qvel)
+        return (here, velocity), (velocity, here.qacc, here.act_dot)
 
-    def combine(k):
-        return (k[0] + 2 * k[1] + 2 * k[2] + k[3]) / 6
+    def combine(first, later):
+        return (first + 2 * later[0] + 2 * later[1] + later[2]) / 6
 
+    # a loop, so that the dynamics are compiled once for the three stages
+    weights = jnp.array([0.5, 0.5, 1.0], d.qpos.dtype)
+    (here, _), (velocities, accelerations, activation_rates) = lax.scan(stage, (d, d.qvel), weights)
     end = here.replace(
-        qpos=d.qpos, qvel=d.qvel, act=d.act, time=d.time, act_dot=combine(activation_rates), qacc=here.qacc
+        qpos=d.qpos, qvel=d.qvel, act=d.act, time=d.time, act_dot=combine(d.act_dot, activation_rates), qacc=here.qacc
     )
-    return advance(m, end, combine(accelerations), combine(velocities))
+    return advance(m, end, combine(d.qacc, accelerations), combine(d.qvel, velocities))
 
 
 def _exponential_rate(m: Model, x: Array, velocity: Array) -> Array:
