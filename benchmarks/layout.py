@@ -77,10 +77,10 @@ def main() -> None:
     print("| stage | worlds-first | " + " | ".join(f"worlds-last, {c}" for c in chunks) + " |")
     print("|---|" + "---|" * (len(chunks) + 1))
     for name, fun in STAGES.items():
-        cells = [measure(lambda m, d, f=fun: f(m, d), model, data, args.repeats)]
+        cells = [measure(fun, model, data, args.repeats)]
         for chunk in chunks:
             batch.CHUNK = chunk
-            cells.append(measure(batched(lambda m, d, f=fun: f(m, d)), model, data, args.repeats))
+            cells.append(measure(batched(fun), model, data, args.repeats))
         print(f"| {name} | " + " | ".join(f"{us:.1f} ({kb / 1024:.1f})" for us, kb in cells) + " |", flush=True)
 
 

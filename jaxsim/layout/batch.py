@@ -54,10 +54,9 @@ def _run_batch(fun: Callable, size: int, in_batched: Any, args: Any) -> Any:
     out_tree = jax.tree.structure(out_shape)
 
     def worlds_last(*xs):
-        moved = [World(jnp.moveaxis(x, 0, -1)) if b else x for x, b in zip(xs, flags)]
-        n = next(x.shape[0] for x, b in zip(xs, flags) if b)
-        outs = evaluate(closed.jaxpr, closed.consts, moved, n)
-        return settled(lambda xs: [jnp.moveaxis(x, -1, 0) for x in xs])([spread(x, n) for x in outs])
+        n = next(x.shape[-1] for x, b in zip(xs, flags) if b)
+        outs = evaluate(closed.jaxpr, closed.consts, [World(x) if b else x for x, b in zip(xs, flags)], n)
+        return [spread(x, n) for x in outs]
 
     return jax.tree.unflatten(out_tree, _in_chunks(worlds_last, size, flags, leaves))
 
@@ -67,8 +66,13 @@ def _in_chunks(fun: Callable, size: int, flags: list[bool], leaves: list[Array])
 
     Whole multiples of LANES make a world's numbers the same, bit by bit, whatever batch it is in.
     """
+
+    def moved(fun, *xs):
+        outs = fun(*[jnp.moveaxis(x, 0, -1) if b else x for x, b in zip(xs, flags)])
+        return [jnp.moveaxis(x, -1, 0) for x in outs]
+
     if jax.default_backend() != "cpu":
-        return fun(*leaves)
+        return moved(fun, *leaves)
     width = min(CHUNK, -(-size // LANES) * LANES)
     count = -(-size // width)
     fill = count * width - size
@@ -78,14 +82,11 @@ def _in_chunks(fun: Callable, size: int, flags: list[bool], leaves: list[Array])
         return jnp.concatenate([x, copies]).reshape(count, width, *x.shape[1:])
 
     shared = [x for x, b in zip(leaves, flags) if not b]
+    unit = settled(fun)  # one unit, so that it is the same program wherever it runs
 
-    def program(chunk, shared):
+    def run(chunk):
         batched, same = iter(chunk), iter(shared)
-        return fun(*[next(batched) if b else next(same) for b in flags])
+        return moved(unit, *[next(batched) if b else next(same) for b in flags])
 
-    # one unit, so that it is the same program wherever it runs
-    unit = settled(program)
-
-    chunks = [split(x) for x, b in zip(leaves, flags) if b]
-    outs = lax.map(lambda chunk: unit(chunk, shared), chunks)
+    outs = lax.map(run, [split(x) for x, b in zip(leaves, flags) if b])
     return [x.reshape(count * width, *x.shape[2:])[:size] for x in outs]
