@@ -5,6 +5,8 @@ two such calls at the same time can wait for each other for ever (seen with 0.10
 through in pieces too small to be split. Two streams of pieces run side by side.
 """
 
+import re
+
 import jax
 import jax.numpy as jnp
 import jaxlib
@@ -17,7 +19,7 @@ Array = jax.Array
 
 PIECE_WORK = 600_000  # n^3 times matrices per LAPACK call: below the size at which JAX splits a batch
 LOOPS = 2  # over pieces, side by side
-SPLITS_BATCHES = tuple(map(int, jaxlib.__version__.split(".")[:3])) < (0, 11, 2)
+SPLITS_BATCHES = tuple(map(int, re.findall(r"\d+", jaxlib.__version__)[:3])) < (0, 11, 2)
 PIVOT_FLOOR = 1e-6  # relative, on the diagonal in float32
 
 spd_solve_p = core.Primitive("spd_solve")
