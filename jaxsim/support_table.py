@@ -71,10 +71,9 @@ def _names(members: Iterable[Enum]) -> str:
 
 def _collisions() -> list[tuple[str, str, str]]:
     """Per geom type, the types of the same or a later kind that it collides with, and those it does not."""
-    kinds = [g for g in GeomType if g.name != "SDF"]
-    solid = [g for g in kinds if g not in (GeomType.PLANE, GeomType.HFIELD)]
+    solid = [g for g in GeomType if g not in (GeomType.PLANE, GeomType.HFIELD)]
     rows = []
-    for a in kinds:
+    for a in GeomType:
         partners = [b for b in solid if b >= a]
         yes = [b for b in partners if (a, b) in COLLIDERS]
         rows.append((a.name.lower(), _names(yes), _names(b for b in partners if b not in yes)))
