@@ -11,7 +11,7 @@ matrix by matrix, go through the world-first rule of `jax.vmap`; so does any pri
 for its own slowest world only.
 """
 
-from jaxsim.layout import control, elementwise, products  # noqa: F401  (they register their rules)
+from jaxsim.layout import cholesky, control, elementwise, products  # noqa: F401  (they register their rules)
 from jaxsim.layout.batch import batched
 
 __all__ = ["batched"]

@@ -89,21 +89,26 @@ def _dot_worlds_first(eqn, a: World, b: World, ca, cb) -> World:
 
 
 def _gram_blocks(eqn, values, n):
-    """sum_c J_c^T K_c J_c world by world: a product of matrices, which LAPACK's layout suits best."""
+    """sum_c J_c^T K_c J_c, written out if that is short, else world by world."""
     J, K = values
     if not (isinstance(J, World) and isinstance(K, World)):
         closed = eqn.params["jaxpr"]
         return evaluate(closed.jaxpr, closed.consts, values, n)
+    blocks, dim, nv = eqn.invars[0].aval.shape
+    if jax.default_backend() == "cpu" and blocks * dim <= SHORT_SUM:
+        weighted = settled(lambda K, J: _tree_sum([K[:, :, x, None] * J[:, None, x] for x in range(dim)]))
+        flat = (blocks * dim, nv, n)
+        return [World(_dot_short(J.array.reshape(flat), weighted(K.array, J.array).reshape(flat), 0, 0))]
 
     def weigh(K, J):
-        return _tree_sum([K[:, :, :, x, None] * J[:, :, None, x] for x in range(K.shape[-1])])
+        return _tree_sum([K[:, :, :, x, None] * J[:, :, None, x] for x in range(dim)])
 
     left = J.first
     right = settled(weigh)(K.first, left)
-    flat = (n, -1, left.shape[-1])
+    rows = (n, blocks * dim, nv)
     dims = (((1,), (1,)), ((0,), (0,)))
     return [
-        World(first=lax.dot_general(left.reshape(flat), right.reshape(flat), dims, precision=lax.Precision.HIGHEST))
+        World(first=lax.dot_general(left.reshape(rows), right.reshape(rows), dims, precision=lax.Precision.HIGHEST))
     ]
 
 

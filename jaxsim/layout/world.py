@@ -23,9 +23,28 @@ def settled(fun: Callable) -> Callable:
 
     def call(*args):
         with set_xla_metadata(inlineable="false"):
-            return jax.jit(fun, inline=False)(*args)
+            return jax.jit(_tupled(fun), inline=False)(*args)[0]
 
     return call
+
+
+def one_kernel(fun: Callable) -> Callable:
+    """`fun` as one unit that XLA's CPU backend compiles to a single kernel, loops and all.
+
+    For many short operations: a kernel of its own costs each of them more than its work, and compiles in 7 ms.
+    `fun` must not sort, scatter, multiply matrices or call a library.
+    """
+
+    def call(*args):
+        with set_xla_metadata(inlineable="false", xla_cpu_small_call="true"):
+            return jax.jit(_tupled(fun), inline=False)(*args)[0]
+
+    return call
+
+
+def _tupled(fun: Callable) -> Callable:
+    """`fun` with a second result: XLA runs the root of a call in parallel, which a kernel's inner calls must not."""
+    return lambda *args: (fun(*args), jnp.zeros((), bool))
 
 
 class World:
