@@ -10,7 +10,7 @@ from jax import lax
 
 import jaxsim as js
 from jaxsim import models as bundled
-from jaxsim.layout import batched
+from jaxsim.layout import batched, cholesky
 from jaxsim.solvers import linear
 
 WORLDS = 130  # more than one chunk, and not a multiple of anything
@@ -85,6 +85,17 @@ PROGRAMS = {
     "max": lambda x, k: x.max(1),
     "argmax": lambda x, k: jnp.argmax(x, axis=1),
     "any": lambda x, k: jnp.any(x > 1, axis=0),
+    "product": lambda x, k: jnp.prod(x, axis=0),
+    "long sum": lambda x, k: jnp.tile(x, (50, 1)).sum(0),
+    "long max": lambda x, k: jnp.tile(x, (50, 1)).max(0),
+    "nothing": lambda x, k: jnp.concatenate([x[:0] * 2, jnp.sin(x), jnp.zeros((0, 4))]).sum(0) + x[:0].sum(),
+    "constants": lambda x, k: jnp.where(np.arange(4)[None] > jnp.arange(3)[:, None], x * np.float64(2), jnp.cos(x)),
+    "unused": lambda x, k: (jnp.sin(x) * 0 + x[k] * (k * 0).astype(x.dtype), jnp.cumsum(x, axis=0) + jnp.exp(x))[0],
+    "long": lambda x, k: functools.reduce(lambda y, i: jnp.sin(y) + x[i % 3] * y, range(400), x),
+    "loops": lambda x, k: lax.fori_loop(
+        0, 3, lambda i, y: lax.while_loop(lambda s: s[0] < k, lambda s: (s[0] + 1, s[1] @ s[1].T @ x), (0 * k, y))[1], x
+    ),
+    "system": lambda x, k: linear.solve(x @ x.T + jnp.eye(3), x[:, 0], jnp.arange(3.0)),
     "cumsum": lambda x, k: jnp.cumsum(x, axis=1),
     "sort": lambda x, k: jnp.sort(x, axis=0),
     "transpose": lambda x, k: x.T @ jnp.arange(3.0),
@@ -137,6 +148,22 @@ def test_positive_definite_systems_in_pieces(count, columns, rng, monkeypatch):
     H, d, b = A @ np.swapaxes(A, 1, 2), rng.uniform(1, 2, (count, 9)), rng.standard_normal((count, 9, columns))
     x = jax.jit(lambda *a: linear.spd_solve(*a))(H, d, b)
     np.testing.assert_allclose(x, np.linalg.solve(H + d[:, None] * np.eye(9), b), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("size", [1, 5, 14, 15, 30])
+@pytest.mark.parametrize("columns", [1, 3])
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_positive_definite_systems_side_by_side(size, columns, precision, rng):
+    A = rng.standard_normal((20, size, size))
+    H, d, b = (
+        A @ np.swapaxes(A, 1, 2) + np.eye(size),
+        rng.uniform(1, 2, (20, size)),
+        rng.standard_normal((20, size, columns)),
+    )
+    last = [jnp.asarray(np.moveaxis(x, 0, -1), precision) for x in (H, d, b)]
+    x = np.moveaxis(np.asarray(jax.jit(cholesky.solve)(*last)), -1, 0)
+    # the condition number reaches a few hundred
+    np.testing.assert_allclose(x, np.linalg.solve(H + d[:, None] * np.eye(size), b), atol=1e3 * np.finfo(precision).eps)
 
 
 def test_one_positive_definite_matrix_for_many_right_hand_sides(rng):

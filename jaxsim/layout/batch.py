@@ -10,6 +10,7 @@ from jax import lax
 from jax.custom_batching import custom_vmap
 
 from jaxsim.layout.evaluate import evaluate
+from jaxsim.layout.regions import evaluate_in_regions
 from jaxsim.layout.world import World, settled, spread
 
 Array = jax.Array
@@ -55,7 +56,8 @@ def _run_batch(fun: Callable, size: int, in_batched: Any, args: Any) -> Any:
 
     def worlds_last(*xs):
         n = next(x.shape[-1] for x, b in zip(xs, flags) if b)
-        outs = evaluate(closed.jaxpr, closed.consts, [World(x) if b else x for x, b in zip(xs, flags)], n)
+        run = evaluate_in_regions if jax.default_backend() == "cpu" else evaluate
+        outs = run(closed.jaxpr, closed.consts, [World(x) if b else x for x, b in zip(xs, flags)], n)
         return [spread(x, n) for x in outs]
 
     return jax.tree.unflatten(out_tree, _in_chunks(worlds_last, size, flags, leaves))

@@ -20,11 +20,15 @@ BLOCK = 14  # columns eliminated together: rows above a block are left alone
 LARGEST = 64  # rows of a matrix; larger ones are LAPACK's
 
 
-@rule("spd_solve")
+def _size(eqn, batched: list[bool]) -> int | None:
+    own = jax.default_backend() == "cpu" and batched[0] and eqn.invars[0].aval.shape[-1] <= LARGEST
+    return 60 if own else None
+
+
+@rule("spd_solve", size=_size)
 def _spd_solve(eqn, values, n):
     """(H + diag(d)) x = b world by world: see `jaxsim.solvers.linear.spd_solve`."""
-    H = values[0]
-    if jax.default_backend() != "cpu" or not isinstance(H, World) or eqn.invars[0].aval.shape[-1] > LARGEST:
+    if _size(eqn, [isinstance(v, World) for v in values]) is None:
         return fallback(eqn, values, n)
     return [World(one_kernel(solve)(*[spread(v, n) for v in values]))]
 

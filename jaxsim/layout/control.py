@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jax import lax
 
-from jaxsim.layout.evaluate import evaluate, rule
+from jaxsim.layout.evaluate import evaluate, program_size, rule
 from jaxsim.layout.world import World, spread
 
 
@@ -27,8 +27,25 @@ def _while(eqn, values, n):
         new = evaluate(p["body_jaxpr"].jaxpr, p["body_jaxpr"].consts, [*body_consts, *map(World, carry)], n)
         return [jnp.where(active.reshape((1,) * len(s) + (n,)), spread(b, n), a) for a, b, s in zip(carry, new, shapes)]
 
+    some = _any_by_product if _solves_systems(p["body_jaxpr"].jaxpr) else jnp.any
     first = [spread(v, n) for v in start]
-    return [World(x) for x in lax.while_loop(lambda c: jnp.any(cond(c)), step, first)]
+    return [World(x) for x in lax.while_loop(lambda c: some(cond(c)), step, first)]
+
+
+def _solves_systems(jaxpr) -> bool:
+    """Whether a program contains spd_solve."""
+    inner = (getattr(p, "jaxpr", p) for e in jaxpr.eqns for p in e.params.values())
+    own = any(e.primitive.name == "spd_solve" for e in jaxpr.eqns)
+    return own or any(_solves_systems(p) for p in inner if hasattr(p, "eqns"))
+
+
+def _any_by_product(active):
+    """Whether any world is active, as a product of matrices.
+
+    XLA's CPU backend makes one kernel of a small loop without such products, with other roundings; whether a loop
+    is small depends on the number of worlds, but the numbers of a world must not.
+    """
+    return lax.dot(jnp.ones((2, active.shape[0]), jnp.float32), active.astype(jnp.float32))[0] > 0
 
 
 @rule("scan")
@@ -56,7 +73,12 @@ def _scan(eqn, values, n):
     return [World(x) for x in (*carry, *ys)]
 
 
-@rule("cond")
+def _cond_size(eqn, batched):
+    sizes = [program_size(b, batched[1:])[0] for b in eqn.params["branches"]]
+    return None if not batched[0] or None in sizes else sum(sizes)
+
+
+@rule("cond", size=_cond_size)
 def _cond(eqn, values, n):
     """All branches run and the results are selected where worlds may differ in the choice."""
     index, *operands = values
@@ -91,11 +113,15 @@ def _barrier(eqn, values, n):
     return [World(o) if isinstance(v, World) else o for o, v in zip(outs, values)]
 
 
-@rule("custom_linear_solve")
+def _solution(eqn, values):
+    """The program that solves, and its operands."""
+    lengths = eqn.params["const_lengths"]
+    skip = lengths.matvec + lengths.vecmat
+    return eqn.params["jaxprs"].solve, [*values[skip : skip + lengths.solve], *values[sum(lengths) :]]
+
+
+@rule("custom_linear_solve", size=lambda eqn, batched: program_size(*_solution(eqn, batched))[0])
 def _custom_linear_solve(eqn, values, n):
     """The solution only: the derivative of a batch is taken outside."""
-    lengths, closed = eqn.params["const_lengths"], eqn.params["jaxprs"].solve
-    skip = lengths.matvec + lengths.vecmat
-    consts = values[skip : skip + lengths.solve]
-    rhs = values[sum(lengths) :]
-    return evaluate(closed.jaxpr, closed.consts, [*consts, *rhs], n)
+    closed, operands = _solution(eqn, values)
+    return evaluate(closed.jaxpr, closed.consts, operands, n)

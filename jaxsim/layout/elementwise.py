@@ -5,7 +5,7 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jax import lax
 
-from jaxsim.layout.evaluate import RULES, fallback, rule
+from jaxsim.layout.evaluate import SIZES, fallback, one, rule
 from jaxsim.layout.world import Value, World, settled, spread
 
 ELEMENTWISE = [
@@ -74,7 +74,10 @@ ELEMENTWISE = [
 ]
 
 
-@rule(*ELEMENTWISE)
+SIZES["iota"] = one
+
+
+@rule(*ELEMENTWISE, size=one)
 def _elementwise(eqn, values: list[Value], n: int) -> list[Value]:
     shape = eqn.outvars[0].aval.shape
     if any(isinstance(v, World) and v.only_first for v in values) and len(shape) > 1:
@@ -113,43 +116,43 @@ def _unary(transform: Callable[[dict, int], dict]) -> Callable:
     return rule
 
 
-@rule("broadcast_in_dim")
+@rule("broadcast_in_dim", size=one)
 def _broadcast_in_dim(eqn, values, n):
     p = eqn.params
     shape, dims = p["shape"], p["broadcast_dimensions"]
     return [World(lax.broadcast_in_dim(values[0].array, (*shape, n), (*dims, len(shape))))]
 
 
-@rule("reshape")
+@rule("reshape", size=one)
 def _reshape(eqn, values, n):
     return [World(lax.reshape(values[0].array, (*eqn.params["new_sizes"], n)))]
 
 
-@rule("transpose")
+@rule("transpose", size=one)
 def _transpose(eqn, values, n):
     p = eqn.params["permutation"]
     return [World(lax.transpose(values[0].array, (*p, len(p))))]
 
 
-@rule("slice")
+@rule("slice", size=one)
 def _slice(eqn, values, n):
     p, x = eqn.params, values[0].array
     strides = p["strides"] or (1,) * (x.ndim - 1)
     return [World(lax.slice(x, (*p["start_indices"], 0), (*p["limit_indices"], n), (*strides, 1)))]
 
 
-@rule("concatenate")
+@rule("concatenate", size=one)
 def _concatenate(eqn, values, n):
     parts = [v.array if isinstance(v, World) else spread(v, n) for v in values]
     return [World(settled(lambda *xs: lax.concatenate(xs, eqn.params["dimension"]))(*parts))]
 
 
-@rule("stack")
+@rule("stack", size=one)
 def _stack(eqn, values, n):
     return [World(eqn.primitive.bind(*[spread(v, n) for v in values], **eqn.params))]
 
 
-@rule("pad")
+@rule("pad", size=lambda eqn, batched: None if batched[1] else 1)
 def _pad(eqn, values, n):
     x, fill = values
     config = [*eqn.params["padding_config"], (0, 0, 0)]
@@ -158,7 +161,7 @@ def _pad(eqn, values, n):
     return [World(lax.pad(x.array, fill, config))]
 
 
-@rule("gather")
+@rule("gather", size=one)
 def _gather(eqn, values, n):
     """Rows at indices; a world's own indices become a batch dimension of the gather."""
     x, index = values
@@ -192,19 +195,5 @@ def _gather(eqn, values, n):
 
 
 _SAME = _unary(lambda params, rank: params)  # axes keep their numbers, the world axis coming last
-RULES |= dict.fromkeys(
-    [
-        "squeeze",
-        "split",
-        "rev",
-        "reduce_max",
-        "reduce_min",
-        "reduce_prod",
-        "reduce_and",
-        "reduce_or",
-        "argmax",
-        "argmin",
-        "cumsum",
-    ],
-    _SAME,
-)
+rule("squeeze", "split", "rev", size=one)(_SAME)
+rule("argmax", "argmin", "cumsum")(_SAME)

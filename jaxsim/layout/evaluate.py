@@ -9,19 +9,28 @@ from jax.extend import core
 from jaxsim.layout.world import Value, World
 
 Rule = Callable[[Any, list[Value], int], list[Value]]
+Size = Callable[[Any, list[bool]], int | None]
 
 RULES: dict[str, Rule] = {}  # by name of the primitive
 NAMED: dict[str, Rule] = {}  # by name of a function under jax.jit, for functions with a rule of their own
+SIZES: dict[str, Size] = {}  # by either name: see `kernel_size`
 
 
-def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Decorator: the rule of the primitives of these names."""
+def rule(*names: str, size: Size | None = None) -> Callable[[Rule], Rule]:
+    """Decorator: the rule of the primitives of these names, and how much it adds to a kernel."""
 
     def register(function: Rule) -> Rule:
         RULES.update(dict.fromkeys(names, function))
+        if size is not None:
+            SIZES.update(dict.fromkeys(names, size))
         return function
 
     return register
+
+
+def one(eqn, batched: list[bool]) -> int:
+    """The size of a rule that makes a few elementwise operations or moves numbers about."""
+    return 1
 
 
 def evaluate(jaxpr, consts, args: list[Value], n: int) -> list[Value]:
@@ -36,20 +45,56 @@ def evaluate(jaxpr, consts, args: list[Value], n: int) -> list[Value]:
     for eqn in jaxpr.eqns:
         values = [read(v) for v in eqn.invars]
         inner = INLINE.get(eqn.primitive.name)
-        named = NAMED.get(eqn.params.get("name", ""))
-        if inner is not None and named is not None:
-            outs = named(eqn, values, n)
-        elif inner is not None:
+        if inner is not None and eqn.params.get("name", "") not in NAMED:
             closed = eqn.params[inner]
             outs = evaluate(closed.jaxpr, closed.consts, values, n)
-        elif not any(isinstance(v, World) for v in values):
-            outs = eqn.primitive.bind(*values, **eqn.params)
-            outs = outs if eqn.primitive.multiple_results else [outs]
+        elif any(isinstance(v, World) for v in values):
+            outs = apply(eqn, values, n)
         else:
-            rule = RULES.get(eqn.primitive.name, fallback)
-            outs = rule(eqn, values, n)
+            outs = bind(eqn, values)
         env.update(zip(eqn.outvars, outs))
     return [read(v) for v in jaxpr.outvars]
+
+
+def apply(eqn, values: list[Value], n: int) -> list[Value]:
+    """Run one equation of which some operand is batched."""
+    rule = NAMED.get(eqn.params.get("name", "")) if eqn.primitive.name in INLINE else None
+    return (rule or RULES.get(eqn.primitive.name, fallback))(eqn, values, n)
+
+
+def bind(eqn, values: list[Any]) -> list[Any]:
+    """Run one equation of which no operand is batched."""
+    outs = eqn.primitive.bind(*values, **eqn.params)
+    return outs if eqn.primitive.multiple_results else [outs]
+
+
+def kernel_size(eqn, batched: list[bool]) -> int | None:
+    """How many operations an equation adds to a kernel; None if it cannot be part of one.
+
+    Args:
+        batched: for each operand, whether it is batched.
+    """
+    inner = INLINE.get(eqn.primitive.name)
+    if any(v.aval.size == 0 for v in (*eqn.invars, *eqn.outvars)):
+        return None  # XLA gives nothing that is empty an address
+    if inner is None:
+        size = SIZES.get(eqn.primitive.name)
+        return size(eqn, batched) if size else None
+    size = SIZES.get(eqn.params.get("name", ""))
+    return size(eqn, batched) if size else program_size(eqn.params[inner], batched)[0]
+
+
+def program_size(closed, batched: list[bool]) -> tuple[int | None, list[bool]]:
+    """The same for a whole program, and which of its results are batched."""
+    env = dict.fromkeys(closed.jaxpr.constvars, False)
+    env.update(zip(closed.jaxpr.invars, batched))
+    total: int | None = 0
+    for eqn in closed.jaxpr.eqns:
+        flags = [not isinstance(v, core.Literal) and env[v] for v in eqn.invars]
+        size = kernel_size(eqn, flags)
+        total = None if total is None or size is None else total + size
+        env.update(dict.fromkeys(eqn.outvars, any(flags)))
+    return total, [not isinstance(v, core.Literal) and env[v] for v in closed.jaxpr.outvars]
 
 
 # primitives that only wrap another program

@@ -1,11 +1,12 @@
 """Rules for sums and products of matrices."""
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
-from jaxsim.layout.evaluate import NAMED, evaluate, fallback, rule
+from jaxsim.layout.evaluate import NAMED, SIZES, evaluate, fallback, rule
 from jaxsim.layout.world import World, settled
 
 Array = jax.Array
@@ -13,41 +14,59 @@ Array = jax.Array
 SHORT_SUM = 128  # sums over an axis no longer than this are written out
 
 
-@rule("reduce_sum")
-def _reduce_sum(eqn, values, n):
-    """Sums over short axes are written out, so that they vectorise over worlds and fuse."""
+REDUCTIONS = {
+    "reduce_sum": lax.add,
+    "reduce_prod": lax.mul,
+    "reduce_max": lax.max,
+    "reduce_min": lax.min,
+    "reduce_and": lax.bitwise_and,
+    "reduce_or": lax.bitwise_or,
+}
+
+
+def _short(eqn) -> bool:
+    """Whether a reduction is written out, so that it vectorises over worlds and fuses."""
+    return all(0 < eqn.invars[0].aval.shape[axis] <= SHORT_SUM for axis in eqn.params["axes"])
+
+
+@rule(*REDUCTIONS, size=lambda eqn, batched: 1 if _short(eqn) else None)
+def _reduce(eqn, values, n):
     x = values[0].array
+    if not _short(eqn):
+        return [World(eqn.primitive.bind(x, **eqn.params))]
     for axis in sorted(eqn.params["axes"], reverse=True):
-        x = _sum(x, axis)
+        terms = [lax.index_in_dim(x, i, axis, keepdims=False) for i in range(x.shape[axis])]
+        x = _tree(REDUCTIONS[eqn.primitive.name], terms)
     return [World(x)]
 
 
-def _sum(x: Array, axis: int) -> Array:
-    k = x.shape[axis]
-    if not 0 < k <= SHORT_SUM:
-        return lax.reduce(x, np.zeros((), x.dtype), lax.add, (axis,))
-    return _tree_sum([lax.index_in_dim(x, i, axis, keepdims=False) for i in range(k)])
-
-
-def _tree_sum(terms: list[Array]) -> Array:
+def _tree(combine: Callable, terms: list[Array]) -> Array:
     while len(terms) > 1:
-        terms = [a + b for a, b in zip(terms[::2], terms[1::2])] + terms[len(terms) & ~1 :]
+        terms = [combine(a, b) for a, b in zip(terms[::2], terms[1::2])] + terms[len(terms) & ~1 :]
     return terms[0]
 
 
-@rule("dot_general")
+def _written_out(eqn, batched: list[bool]) -> bool:
+    """Whether a product is a sum of products over worlds: a short sum, or one factor is a vector."""
+    ((ca, _), (ba, bb)) = eqn.params["dimension_numbers"]
+    if ba or bb or not all(batched) or len(ca) != 1:
+        return False
+    shapes = [v.aval.shape for v in eqn.invars]
+    count = shapes[0][ca[0]]
+    return count <= 8 or (min(map(len, shapes)) == 1 and count <= SHORT_SUM)
+
+
+@rule("dot_general", size=lambda eqn, batched: 1 if _written_out(eqn, batched) else None)
 def _dot_general(eqn, values, n):
     a, b = values
     ((ca, cb), (ba, bb)) = eqn.params["dimension_numbers"]
     if ba or bb:
         return fallback(eqn, values, n)
-    both = isinstance(a, World) and isinstance(b, World)
-    if not both:
+    batched = [isinstance(v, World) for v in values]
+    if not all(batched):
         return [World(_dot_constant(eqn, a, b, ca, cb))]
-    x, y = a.array, b.array
-    few = x.shape[ca[0]] <= 8 or min(x.ndim, y.ndim) == 2  # a short sum, or one factor is a vector
-    if len(ca) == 1 and few and x.shape[ca[0]] <= SHORT_SUM:
-        return [World(settled(lambda x, y: _dot_short(x, y, ca[0], cb[0]))(x, y))]
+    if _written_out(eqn, batched):
+        return [World(settled(lambda x, y: _dot_short(x, y, ca[0], cb[0]))(a.array, b.array))]
     return [_dot_worlds_first(eqn, a, b, ca, cb)]
 
 
@@ -78,7 +97,7 @@ def _dot_short(x: Array, y: Array, cx: int, cy: int) -> Array:
         right = yk.reshape(*(1,) * (xk.ndim - 1), *yk.shape)
         shape = (*xk.shape[:-1], *yk.shape)
         terms.append(jnp.broadcast_to(left, shape) * jnp.broadcast_to(right, shape))
-    return _tree_sum(terms)
+    return _tree(lax.add, terms)
 
 
 def _dot_worlds_first(eqn, a: World, b: World, ca, cb) -> World:
@@ -88,6 +107,12 @@ def _dot_worlds_first(eqn, a: World, b: World, ca, cb) -> World:
     return World(first=lax.dot_general(a.first, b.first, dims, **p))
 
 
+def _short_gram(eqn) -> bool:
+    """Whether sum_c J_c^T K_c J_c is written out."""
+    blocks, dim, _ = eqn.invars[0].aval.shape
+    return jax.default_backend() == "cpu" and blocks * dim <= SHORT_SUM
+
+
 def _gram_blocks(eqn, values, n):
     """sum_c J_c^T K_c J_c, written out if that is short, else world by world."""
     J, K = values
@@ -95,13 +120,14 @@ def _gram_blocks(eqn, values, n):
         closed = eqn.params["jaxpr"]
         return evaluate(closed.jaxpr, closed.consts, values, n)
     blocks, dim, nv = eqn.invars[0].aval.shape
-    if jax.default_backend() == "cpu" and blocks * dim <= SHORT_SUM:
-        weighted = settled(lambda K, J: _tree_sum([K[:, :, x, None] * J[:, None, x] for x in range(dim)]))
+    if _short_gram(eqn):
+        weighted = settled(lambda K, J: _tree(lax.add, [K[:, :, x, None] * J[:, None, x] for x in range(dim)]))
         flat = (blocks * dim, nv, n)
-        return [World(_dot_short(J.array.reshape(flat), weighted(K.array, J.array).reshape(flat), 0, 0))]
+        product = settled(lambda x, y: _dot_short(x, y, 0, 0))
+        return [World(product(J.array.reshape(flat), weighted(K.array, J.array).reshape(flat)))]
 
     def weigh(K, J):
-        return _tree_sum([K[:, :, :, x, None] * J[:, :, None, x] for x in range(dim)])
+        return _tree(lax.add, [K[:, :, :, x, None] * J[:, :, None, x] for x in range(dim)])
 
     left = J.first
     right = settled(weigh)(K.first, left)
@@ -113,3 +139,4 @@ def _gram_blocks(eqn, values, n):
 
 
 NAMED["gram_blocks"] = _gram_blocks
+SIZES["gram_blocks"] = lambda eqn, batched: 8 if all(batched) and _short_gram(eqn) else None

@@ -6,6 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jax.experimental.xla_metadata import set_xla_metadata
 
 Array = jax.Array
@@ -16,14 +17,16 @@ def settled(fun: Callable) -> Callable:
 
     XLA's CPU backend recomputes what feeds a gather, a concatenation or a transpose once per use, and an
     optimization barrier does not stop it. A call that must not be inlined does: its operands and results
-    are stored.
+    are stored. It has a second result because XLA splits a single one over threads, which must not happen
+    where the call is part of a kernel.
     """
     if jax.default_backend() != "cpu":
         return fun
 
     def call(*args):
         with set_xla_metadata(inlineable="false"):
-            return jax.jit(_tupled(fun), inline=False)(*args)[0]
+            both = jax.jit(lambda *xs: (fun(*xs), jnp.zeros((), bool)), inline=False)(*args)
+        return lax.optimization_barrier(both)[0]  # or JAX drops the second result
 
     return call
 
@@ -32,19 +35,21 @@ def one_kernel(fun: Callable) -> Callable:
     """`fun` as one unit that XLA's CPU backend compiles to a single kernel, loops and all.
 
     For many short operations: a kernel of its own costs each of them more than its work, and compiles in 7 ms.
-    `fun` must not sort, scatter, multiply matrices or call a library.
+    `fun` must not sort, scatter, multiply matrices or call a library, nor take or return anything empty, nor
+    take anything that XLA may know to be constant.
     """
+
+    def with_all_read(*args):
+        """XLA has no address for an argument that nothing in the kernel reads."""
+        firsts = [x[(0,) * x.ndim].astype(jnp.float32) for x in args]
+        return fun(*args), sum(firsts[1:], firsts[0])
 
     def call(*args):
         with set_xla_metadata(inlineable="false", xla_cpu_small_call="true"):
-            return jax.jit(_tupled(fun), inline=False)(*args)[0]
+            both = jax.jit(with_all_read, inline=False)(*args)
+        return lax.optimization_barrier(both)[0]
 
     return call
-
-
-def _tupled(fun: Callable) -> Callable:
-    """`fun` with a second result: XLA runs the root of a call in parallel, which a kernel's inner calls must not."""
-    return lambda *args: (fun(*args), jnp.zeros((), bool))
 
 
 class World:
