@@ -3,12 +3,12 @@
 Stage code is written for one world. `jax.vmap` would put the world axis first, [B, n, 3], where every
 small vector operation is strided. Here the traced single-world program is run again with each batched
 array's world axis last, [n, 3, B]: elementwise work is contiguous over worlds, taking rows copies runs of
-B numbers, and a constant matrix acts on all worlds in one product. Factorisations, which LAPACK wants
-matrix by matrix, go through the world-first rule of `jax.vmap`; so does any primitive without a rule here.
+B numbers, a constant matrix acts on all worlds in one product, and small positive definite systems are solved
+side by side. A primitive without a rule here goes through the world-first rule of `jax.vmap`.
 
 `batched(fun)` is `fun` with two rules: under `vmap` it runs worlds-last, and its derivative is that of
 `fun` itself. On a CPU the worlds go through in chunks, so that temporaries stay in cache and a chunk waits
-for its own slowest world only.
+for its own slowest world only, and short operations are compiled together as single kernels.
 """
 
 from jaxsim.layout import cholesky, control, elementwise, products  # noqa: F401  (they register their rules)

@@ -74,7 +74,7 @@ def _scan(eqn, values, n):
 
 
 def _cond_size(eqn, batched):
-    sizes = [program_size(b, batched[1:])[0] for b in eqn.params["branches"]]
+    sizes = [program_size(b, batched[1:]) for b in eqn.params["branches"]]
     return None if not batched[0] or None in sizes else sum(sizes)
 
 
@@ -120,7 +120,7 @@ def _solution(eqn, values):
     return eqn.params["jaxprs"].solve, [*values[skip : skip + lengths.solve], *values[sum(lengths) :]]
 
 
-@rule("custom_linear_solve", size=lambda eqn, batched: program_size(*_solution(eqn, batched))[0])
+@rule("custom_linear_solve", size=lambda eqn, batched: program_size(*_solution(eqn, batched)))
 def _custom_linear_solve(eqn, values, n):
     """The solution only: the derivative of a batch is taken outside."""
     closed, operands = _solution(eqn, values)

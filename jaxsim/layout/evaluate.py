@@ -81,20 +81,22 @@ def kernel_size(eqn, batched: list[bool]) -> int | None:
         size = SIZES.get(eqn.primitive.name)
         return size(eqn, batched) if size else None
     size = SIZES.get(eqn.params.get("name", ""))
-    return size(eqn, batched) if size else program_size(eqn.params[inner], batched)[0]
+    return size(eqn, batched) if size else program_size(eqn.params[inner], batched)
 
 
-def program_size(closed, batched: list[bool]) -> tuple[int | None, list[bool]]:
-    """The same for a whole program, and which of its results are batched."""
+def program_size(closed, batched: list[bool]) -> int | None:
+    """The same for a whole program."""
     env = dict.fromkeys(closed.jaxpr.constvars, False)
     env.update(zip(closed.jaxpr.invars, batched))
-    total: int | None = 0
+    total = 0
     for eqn in closed.jaxpr.eqns:
         flags = [not isinstance(v, core.Literal) and env[v] for v in eqn.invars]
         size = kernel_size(eqn, flags)
-        total = None if total is None or size is None else total + size
+        if size is None:
+            return None
+        total += size
         env.update(dict.fromkeys(eqn.outvars, any(flags)))
-    return total, [not isinstance(v, core.Literal) and env[v] for v in closed.jaxpr.outvars]
+    return total
 
 
 # primitives that only wrap another program

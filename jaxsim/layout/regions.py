@@ -1,8 +1,9 @@
 """Running a traced program on a chunk in regions: runs of short operations, each one kernel on a CPU.
 
 XLA's CPU backend compiles every operation it does not fuse to a kernel of its own, in 7 ms, and starts it anew
-for every chunk. A region is compiled as one kernel, loops included. Regions end where a library is called, at
-products of matrices, and where they get long, so that XLA's compiler threads share the work.
+for every chunk. A region is compiled as one kernel. Regions end at loops, where a library is called, at
+products of matrices, and where they get long, so that XLA's compiler threads share the work. The solver's loops
+are left out because XLA rounds in them differently for different numbers of worlds if they are one kernel.
 """
 
 import math
