@@ -90,8 +90,10 @@ PROGRAMS = {
     "long max": lambda x, k: jnp.tile(x, (50, 1)).max(0),
     "nothing": lambda x, k: jnp.concatenate([x[:0] * 2, jnp.sin(x), jnp.zeros((0, 4))]).sum(0) + x[:0].sum(),
     "constants": lambda x, k: jnp.where(np.arange(4)[None] > jnp.arange(3)[:, None], x * np.float64(2), jnp.cos(x)),
-    "unused": lambda x, k: (jnp.sin(x) * 0 + x[k][None] * (k * 0).astype(x.dtype), jnp.cumsum(x, axis=0) + jnp.exp(x))[0],
-    "long": lambda x, k: functools.reduce(lambda y, i: jnp.sin(y) + x[i % 3][None] * y, range(400), x),
+    "unused": lambda x, k: (jnp.sin(x) * 0 + x[k][None] * (k * 0).astype(x.dtype), jnp.cumsum(x, axis=0) + jnp.exp(x))[
+        0
+    ],
+    "long": lambda x, k: functools.reduce(lambda y, i: 0.5 * jnp.sin(y) + 0.1 * x[i % 3][None] * y, range(400), x),
     "loops": lambda x, k: lax.fori_loop(
         0, 3, lambda i, y: lax.while_loop(lambda s: s[0] < k, lambda s: (s[0] + 1, s[1] @ s[1].T @ x), (0 * k, y))[1], x
     ),
