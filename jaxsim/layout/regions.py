@@ -125,7 +125,7 @@ class _Shared:
             before.append(x.reshape(-1))
         end = batched[(0,) * batched.ndim]
         self.packs = {d: jnp.concatenate([*p, end.astype(d)[None]]) for d, p in parts.items()}
-        self.arrays = arrays
+        self.arrays = arrays  # kept, so that no other object gets the id of one of them
 
     def used_by(self, lines: list[Line]) -> list:
         """The types whose packs some line reads."""
