@@ -1,7 +1,7 @@
 """Running a traced single-world program on a batch: one rule per primitive."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 from jax.extend import core
@@ -33,27 +33,73 @@ def one(eqn, batched: list[bool]) -> int:
     return 1
 
 
+class Slot:
+    """A batched intermediate; its value is known once the line that makes it has run."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: World | None = None):
+        self.value = value
+
+
+class Line(NamedTuple):
+    """One equation of a flattened program, with the values or slots it reads and the slots it writes."""
+
+    eqn: Any
+    inputs: list
+    outputs: list[Slot]
+
+
 def evaluate(jaxpr, consts, args: list[Value], n: int) -> list[Value]:
     """Run a jaxpr on values of which some are worlds-last."""
-    env: dict[Any, Value] = {}
+    lines, outs = flatten(jaxpr, consts, args)
+    for line in lines:
+        run(line, n)
+    return [value_of(x) for x in outs]
 
-    def read(v):
-        return v.val if isinstance(v, core.Literal) else env[v]
 
-    env.update(zip(jaxpr.constvars, consts))
-    env.update(zip(jaxpr.invars, args))
-    for eqn in jaxpr.eqns:
-        values = [read(v) for v in eqn.invars]
-        inner = INLINE.get(eqn.primitive.name)
-        if inner is not None and eqn.params.get("name", "") not in NAMED:
-            closed = eqn.params[inner]
-            outs = evaluate(closed.jaxpr, closed.consts, values, n)
-        elif any(isinstance(v, World) for v in values):
-            outs = apply(eqn, values, n)
-        else:
-            outs = bind(eqn, values)
-        env.update(zip(eqn.outvars, outs))
-    return [read(v) for v in jaxpr.outvars]
+def flatten(jaxpr, consts, args: list[Value]) -> tuple[list[Line], list]:
+    """The equations on batched values, inner programs inlined, and the values or slots of the results.
+
+    Equations on unbatched values are run at once.
+    """
+    lines: list[Line] = []
+
+    def walk(jaxpr, consts, args):
+        env: dict[Any, Any] = {}
+
+        def read(v):
+            return v.val if isinstance(v, core.Literal) else env[v]
+
+        env.update(zip(jaxpr.constvars, consts))
+        env.update(zip(jaxpr.invars, args))
+        for eqn in jaxpr.eqns:
+            inputs = [read(v) for v in eqn.invars]
+            inner = INLINE.get(eqn.primitive.name)
+            if inner is not None and eqn.params.get("name", "") not in NAMED:
+                closed = eqn.params[inner]
+                outs = walk(closed.jaxpr, closed.consts, inputs)
+            elif any(isinstance(x, Slot) for x in inputs):
+                outs = [Slot() for _ in eqn.outvars]
+                lines.append(Line(eqn, inputs, outs))
+            else:
+                outs = bind(eqn, inputs)
+            env.update(zip(eqn.outvars, outs))
+        return [read(v) for v in jaxpr.outvars]
+
+    outs = walk(jaxpr, consts, [Slot(x) if isinstance(x, World) else x for x in args])
+    return lines, outs
+
+
+def run(line: Line, n: int) -> None:
+    """Run a line whose inputs are known, and fill its slots."""
+    for slot, result in zip(line.outputs, apply(line.eqn, [value_of(x) for x in line.inputs], n)):
+        slot.value = result
+
+
+def value_of(x: Any) -> Value:
+    """The value in a slot; anything else is its own."""
+    return x.value if isinstance(x, Slot) else x
 
 
 def apply(eqn, values: list[Value], n: int) -> list[Value]:

@@ -11,31 +11,12 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.extend import core
 
-from jaxsim.layout.evaluate import INLINE, NAMED, apply, bind, kernel_size
+from jaxsim.layout.evaluate import Line, Slot, apply, flatten, kernel_size, run, value_of
 from jaxsim.layout.world import Value, World, one_kernel, spread
 
 LONGEST = 300  # primitives in a region
 SHORTEST = 4
-
-
-class Slot:
-    """A batched intermediate; its value is known once the line that makes it has run."""
-
-    __slots__ = ("uses", "value")
-
-    def __init__(self, value: World | None = None):
-        self.value = value
-        self.uses: set[int] = set()
-
-
-class Line(NamedTuple):
-    """One equation of the flattened program, with the values or slots it reads and the slots it writes."""
-
-    eqn: Any
-    inputs: list
-    outputs: list[Slot]
 
 
 class Group(NamedTuple):
@@ -47,52 +28,21 @@ class Group(NamedTuple):
 
 def evaluate_in_regions(jaxpr, consts, args: list[Value], n: int) -> list[Value]:
     """As `evaluate`, for a program on a CPU."""
-    lines: list[Line] = []
-    outs = _flatten(jaxpr, consts, [Slot(a) if isinstance(a, World) else a for a in args], lines)
+    lines, outs = flatten(jaxpr, consts, args)
     groups = _group(lines)
+    last_use: dict[Slot, int] = {}  # the last group that reads a slot
     for i, group in enumerate(groups):
-        for x in (x for line in group.lines for x in line.inputs if isinstance(x, Slot)):
-            x.uses.add(i)
-    for x in outs:
-        if isinstance(x, Slot):
-            x.uses.add(len(groups))
+        last_use.update((x, i) for line in group.lines for x in line.inputs if isinstance(x, Slot))
+    last_use.update((x, len(groups)) for x in outs if isinstance(x, Slot))
     shared = _Shared([line for group in groups if group.size >= SHORTEST for line in group.lines], args)
     for i, group in enumerate(groups):
         if group.size >= SHORTEST:
-            _run_region(group.lines, [s for line in group.lines for s in line.outputs if s.uses - {i}], shared, n)
-            continue
-        for line in group.lines:
-            for slot, result in zip(line.outputs, apply(line.eqn, [_value(x) for x in line.inputs], n)):
-                slot.value = result
-    return [_value(x) for x in outs]
-
-
-def _value(x: Any) -> Value:
-    return x.value if isinstance(x, Slot) else x
-
-
-def _flatten(jaxpr, consts, args: list, lines: list[Line]) -> list:
-    """Append the equations on batched values, inner programs inlined; others are run at once."""
-    env: dict[Any, Any] = {}
-
-    def read(v):
-        return v.val if isinstance(v, core.Literal) else env[v]
-
-    env.update(zip(jaxpr.constvars, consts))
-    env.update(zip(jaxpr.invars, args))
-    for eqn in jaxpr.eqns:
-        inputs = [read(v) for v in eqn.invars]
-        inner = INLINE.get(eqn.primitive.name)
-        if inner is not None and eqn.params.get("name", "") not in NAMED:
-            closed = eqn.params[inner]
-            outs = _flatten(closed.jaxpr, closed.consts, inputs, lines)
-        elif any(isinstance(x, Slot) for x in inputs):
-            outs = [Slot() for _ in eqn.outvars]
-            lines.append(Line(eqn, inputs, outs))
+            results = [s for line in group.lines for s in line.outputs if last_use.get(s, i) > i]
+            _run_region(group.lines, results, shared, n)
         else:
-            outs = bind(eqn, inputs)
-        env.update(zip(eqn.outvars, outs))
-    return [read(v) for v in jaxpr.outvars]
+            for line in group.lines:
+                run(line, n)
+    return [value_of(x) for x in outs]
 
 
 def _group(lines: list[Line]) -> list[Group]:
