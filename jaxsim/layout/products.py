@@ -35,9 +35,19 @@ def _reduce(eqn, values, n):
     if not _short(eqn):
         return [World(eqn.primitive.bind(x, **eqn.params))]
     for axis in sorted(eqn.params["axes"], reverse=True):
-        terms = [lax.index_in_dim(x, i, axis, keepdims=False) for i in range(x.shape[axis])]
-        x = _tree(REDUCTIONS[eqn.primitive.name], terms)
+        x = _fold(REDUCTIONS[eqn.primitive.name], x, axis)
     return [World(x)]
+
+
+def _fold(combine: Callable, x: Array, axis: int) -> Array:
+    """Reduce over an axis by halves, with few operations."""
+    left = []
+    while (count := x.shape[axis]) > 1:
+        half = count // 2
+        if count % 2:
+            left.append(lax.slice_in_dim(x, count - 1, count, axis=axis))
+        x = combine(lax.slice_in_dim(x, 0, half, axis=axis), lax.slice_in_dim(x, half, 2 * half, axis=axis))
+    return lax.squeeze(_tree(combine, [x, *left]), [axis])
 
 
 def _tree(combine: Callable, terms: list[Array]) -> Array:
@@ -93,10 +103,10 @@ def _dot_short(x: Array, y: Array, cx: int, cy: int) -> Array:
     for k in range(x.shape[cx]):
         xk = lax.index_in_dim(x, k, cx, keepdims=False)
         yk = lax.index_in_dim(y, k, cy, keepdims=False)
-        left = xk.reshape(*xk.shape[:-1], *(1,) * (yk.ndim - 1), xk.shape[-1])
-        right = yk.reshape(*(1,) * (xk.ndim - 1), *yk.shape)
-        shape = (*xk.shape[:-1], *yk.shape)
-        terms.append(jnp.broadcast_to(left, shape) * jnp.broadcast_to(right, shape))
+        rows, shape = xk.ndim - 1, (*xk.shape[:-1], *yk.shape)
+        left = lax.broadcast_in_dim(xk, shape, (*range(rows), len(shape) - 1))
+        right = lax.broadcast_in_dim(yk, shape, range(rows, len(shape)))
+        terms.append(left * right)
     return _tree(lax.add, terms)
 
 
