@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jaxsim import devices
 from jaxsim.data import make_data
 from jaxsim.load import load
 from jaxsim.simulate import step
@@ -43,6 +44,7 @@ class Settings:
         ls_iterations: line search iterations at most.
         tolerance: at which the solver stops.
         seed: of states and controls.
+        devices: how many share the worlds of the JAX engines.
     """
 
     worlds: int = 1024
@@ -54,6 +56,7 @@ class Settings:
     ls_iterations: int = 20
     tolerance: float = 1e-6
     seed: int = 0
+    devices: int = 1
 
 
 @dataclass
@@ -142,10 +145,11 @@ def _measure_jax(data: Any, step_one: Callable, start: Start, settings: Settings
     dtype = data.qpos.dtype
     states = [jnp.asarray(x, dtype) for x in (start.qpos, start.qvel, start.act)]
     batch = jax.vmap(lambda q, v, a: data.replace(qpos=q, qvel=v, act=a))(*states)
-    ctrl = jnp.asarray(start.ctrl, dtype)
+    batch = jax.device_put(batch, devices.shared(settings.devices))
+    ctrl = jax.device_put(jnp.asarray(start.ctrl, dtype), devices.whole(settings.devices))
 
     def roll(batch, ctrl):
-        advance = jax.vmap(lambda d, u: step_one(d.replace(ctrl=u)))
+        advance = devices.vmap(lambda d, u: step_one(d.replace(ctrl=u)), (0, 0), settings.devices)
         return lax.scan(lambda d, u: (advance(d, u), None), batch, ctrl)[0]
 
     begin = time.perf_counter()
@@ -162,7 +166,7 @@ def _measure_jax(data: Any, step_one: Callable, start: Start, settings: Settings
         "compile_s": done - traced,
         "equations": count_equations(jax.make_jaxpr(step_one)(data).jaxpr),
         "data_bytes": sum(x.nbytes for x in jax.tree.leaves(batch)) / settings.worlds,
-        "temp_bytes": memory.temp_size_in_bytes / settings.worlds if memory else None,
+        "temp_bytes": memory.temp_size_in_bytes * settings.devices / settings.worlds if memory else None,
         "finite": float(jnp.isfinite(final.qpos).all(-1).mean()),
     }
 

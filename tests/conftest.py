@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CORPUS = ROOT.parent / "shared" / "corpus"
 
 jax.config.update("jax_enable_x64", True)
+jax.config.update("jax_num_cpu_devices", 2)  # for what shares worlds between devices; all else uses the first
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_compilation_cache_dir", str(ROOT / ".jax_cache"))
@@ -21,17 +22,16 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 
 GYMNASIUM = ("ant", "half_cheetah", "hopper", "walker2d_v5", "humanoid", "inverted_double_pendulum")
 DM_CONTROL = ("cartpole", "cheetah", "walker", "hopper", "humanoid", "acrobot", "pendulum", "reacher")
-# of the corpus, those that are files of the two packages above are the long tail
 CORPUS_MODELS = (
-    ("mujoco_humanoid/humanoid.xml", False),
-    ("mjx_humanoid_pairs/humanoid.xml", False),
-    ("gym_ant/ant.xml", True),
-    ("gym_half_cheetah/half_cheetah.xml", True),
-    ("gym_hopper/hopper.xml", True),
-    ("dmc_cheetah/cheetah.xml", True),
-    ("dmc_walker/walker.xml", True),
-    ("dmc_hopper/hopper.xml", True),
-    ("dmc_humanoid/humanoid.xml", True),
+    "mujoco_humanoid/humanoid.xml",
+    "mjx_humanoid_pairs/humanoid.xml",
+    "gym_ant/ant.xml",
+    "gym_half_cheetah/half_cheetah.xml",
+    "gym_hopper/hopper.xml",
+    "dmc_cheetah/cheetah.xml",
+    "dmc_walker/walker.xml",
+    "dmc_hopper/hopper.xml",
+    "dmc_humanoid/humanoid.xml",
 )
 
 
@@ -54,17 +54,17 @@ def model_files() -> list:
     for name in DM_CONTROL:
         file = _package_file("dm_control", "suite", f"{name}.xml")
         params.append(_param(file, f"dm_control-{name}", "dm_control is not installed"))
-    for name, tail in CORPUS_MODELS:
-        marks = [pytest.mark.slow] if tail else []
-        params.append(_param(CORPUS / name, name.split("/")[0], f"no corpus in {CORPUS}", marks))
+    known = {param.values[0].read_bytes() for param in params if not param.marks}
+    for name in CORPUS_MODELS:
+        file = CORPUS / name
+        if not file.exists() or file.read_bytes() not in known:  # the same file is not tested twice
+            params.append(_param(file, name.split("/")[0], f"no corpus in {CORPUS}"))
     return params
 
 
-def _param(file: Path | None, name: str, why: str, marks: list | None = None):
-    marks = list(marks or [])
-    if file is None or not file.exists():
-        marks.append(pytest.mark.skip(reason=why))
-    return pytest.param(file, id=name, marks=marks)
+def _param(file: Path | None, name: str, why: str):
+    missing = file is None or not file.exists()
+    return pytest.param(file, id=name, marks=[pytest.mark.skip(reason=why)] if missing else [])
 
 
 def pytest_generate_tests(metafunc):

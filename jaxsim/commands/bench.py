@@ -12,6 +12,7 @@ import jax
 from jaxsim import bench
 from jaxsim.commands.output import print_json, print_table, size, stderr
 from jaxsim.commands.source import InputError, not_negative, positive, resolve
+from jaxsim.devices import use_cores
 
 _ROWS = {
     "steps_per_s": "steps/s",
@@ -42,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--tolerance", type=not_negative, default=default.tolerance, help="of the solver (%(default)s)")
     add("--control", type=not_negative, default=default.control, help="size of random controls (%(default)s)")
     add("--seed", type=int, default=default.seed, help="of states and controls (%(default)s)")
+    add("--devices", type=positive, default=1, help="CPU cores or GPUs that share the worlds (%(default)s)")
     add("--json", action="store_true", help="print one JSON object")
 
 
@@ -50,7 +52,10 @@ def run(args: argparse.Namespace) -> int:
     path = resolve(args.model)
     engines = ["jaxsim", *_others(args.against)]
     bench.give_mjx_threads(engines)
-    names = ("worlds", "steps", "repeats", "iterations", "ls_iterations", "tolerance", "control", "seed")
+    present = use_cores(args.devices)
+    if args.devices > present or args.worlds % args.devices:
+        raise InputError(f"--devices {args.devices}: JAX has {present}, and they share {args.worlds} worlds equally")
+    names = ("worlds", "steps", "repeats", "iterations", "ls_iterations", "tolerance", "control", "seed", "devices")
     settings = bench.Settings(**{name: getattr(args, name) for name in names})
     results: dict[str, dict[str, Any]] = {}
     with stderr().status("preparing") as status:
@@ -98,7 +103,8 @@ def _print(record: dict[str, Any], name: str) -> None:
         cells = [shown(result[key]) if result.get(key) is not None else "-" for result in engines.values()]
         shares = [f"{r[key]:.2f}" if key in r else "-" for r in record["ratios"].values()]
         rows.append([label, *cells, *shares])
-    title = f"{name}: {settings['worlds']:,} worlds x {settings['steps']} steps on {record['device']}"
+    where = f"{settings['devices']} x {record['device']}"
+    title = f"{name}: {settings['worlds']:,} worlds x {settings['steps']} steps on {where}"
     print_table(title, columns, rows)
     for engine, result in engines.items():
         if "error" in result:

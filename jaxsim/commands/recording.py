@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jaxsim import devices
 from jaxsim.data import Data
 from jaxsim.model import Model
 from jaxsim.simulate import step
@@ -44,6 +45,7 @@ class Plan:
         stride: steps from one recorded frame to the next.
         shown: worlds to record, the first ones.
         random: random controls instead of those of the initial state.
+        devices: how many to spread the worlds over, a divisor of their number.
         frames: recorded frames per chunk.
     """
 
@@ -52,6 +54,7 @@ class Plan:
     stride: int
     shown: int
     random: bool
+    devices: int = 1
     frames: int = field(init=False)
 
     def __post_init__(self):
@@ -64,15 +67,18 @@ class Runner:
     """A compiled simulation: `run` advances it, yielding the steps done after each chunk."""
 
     def __init__(self, model: Model, data: Data, plan: Plan, seed: int):
-        self.model, self.plan = model, plan
+        # every device makes all the noise: the last bits of random numbers depend on the size of their array
+        self._whole = devices.whole(plan.devices)
+        self._places = State(devices.shared(plan.devices), self._whole, self._whole)  # type: ignore[arg-type]
         batch = jax.tree.map(lambda x: jnp.broadcast_to(x, (plan.worlds, *x.shape)), data)
-        key = jax.random.key(seed)
-        self.state = State(batch, jnp.zeros((plan.worlds, model.nu), data.ctrl.dtype), key)
+        parts = (batch, jnp.zeros((plan.worlds, model.nu), data.ctrl.dtype), jax.random.key(seed))
+        self.model, self.plan = jax.device_put(model, self._whole), plan
+        self.state = State(*map(jax.device_put, parts, self._places))
         self.recorded: list[dict[str, np.ndarray]] = []
 
     def compile(self) -> tuple[float, float]:
         """Trace and compile the chunk; seconds for each."""
-        advance = jax.jit(self._advance, donate_argnums=1)
+        advance = jax.jit(self._advance, donate_argnums=1, out_shardings=(self._places, self._whole))
         start = time.perf_counter()
         lowered = advance.lower(self.model, self.state, jnp.int32(0))
         traced = time.perf_counter()
@@ -116,8 +122,9 @@ class Runner:
             fade = jnp.exp(-model.opt.timestep / CORRELATION_TIME)
             fresh = jax.random.normal(use, noise.shape, noise.dtype)
             noise = fade * noise + jnp.sqrt(1 - fade**2) * fresh
-            data = data.replace(ctrl=jax.vmap(within_range, (None, 0))(model, AMPLITUDE * noise))
-        return State(jax.vmap(step, in_axes=(None, 0))(model, data), noise, key)
+            ctrl = jax.vmap(within_range, (None, 0))(model, AMPLITUDE * noise)
+            data = data.replace(ctrl=lax.with_sharding_constraint(ctrl, self._whole))
+        return State(devices.vmap(step, (None, 0), self.plan.devices)(model, data), noise, key)
 
     def _observe(self, model: Model, data: Data) -> dict[str, Any]:
         """The recorded fields of the shown worlds; poses belong to the time before the step."""

@@ -20,6 +20,7 @@ from jaxsim.commands.output import count, number, print_json, stderr
 from jaxsim.commands.recording import Plan, Runner
 from jaxsim.commands.source import InputError, not_negative, positive, resolve, writable
 from jaxsim.data import Data, make_data, report, warnings_of
+from jaxsim.devices import use_cores
 from jaxsim.load import load
 from jaxsim.model import Model
 from jaxsim.types import EnableBit
@@ -46,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="contact slots per world (by default from the geoms)",
     )
+    add("--devices", type=positive, metavar="N", help="devices that share the worlds (the cores of a CPU; one GPU)")
     add("--show-worlds", type=positive, metavar="K", help="worlds to record for --out and --save (at most 8)")
     add("--fps", type=positive, default=50, help="recorded frames per second of simulated time (50)")
     add("--out", type=writable, metavar="FILE.html", help="write a self-contained player")
@@ -56,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     path = resolve(args.model)
+    devices = sharing(args.worlds, args.devices)
     start = time.perf_counter()
     model = load(path, max_contacts=args.max_contacts)
     loaded = time.perf_counter() - start
@@ -64,10 +67,10 @@ def run(args: argparse.Namespace) -> int:
     if args.out:  # the plots show the energy
         model = model.replace(opt=model.opt.replace(enableflags=model.opt.enableflags | EnableBit.ENERGY))
     stride = max(1, round(1 / (args.fps * float(model.opt.timestep))))
-    plan = Plan(args.worlds, args.steps, stride, shown, args.policy == "random")
+    plan = Plan(args.worlds, args.steps, stride, shown, args.policy == "random", devices)
     runner = Runner(model, data, plan, args.seed)
     perturb(runner, args.perturb, args.seed)
-    record = {"model": str(path), "name": path.stem, "load_s": loaded, **_headline(model, args)}
+    record = {"model": str(path), "name": path.stem, "load_s": loaded, **_headline(model, args, devices)}
     _remark(args, record["summary"])
     try:
         record |= _execute(runner, args, record)
@@ -78,6 +81,15 @@ def run(args: argparse.Namespace) -> int:
     record |= _write(runner, args, record)
     _finish(runner.state.data, args, record)
     return 0
+
+
+def sharing(worlds: int, asked: int | None) -> int:
+    """How many devices share the worlds equally: at most those asked for, by default each core of a CPU or one GPU."""
+    present = use_cores(asked)
+    if asked and asked > present:
+        raise InputError(f"--devices {asked}: JAX has {count(present, 'device')}")
+    most = asked or (present if jax.default_backend() == "cpu" else 1)
+    return max(n for n in range(1, most + 1) if worlds % n == 0)
 
 
 def initial(model: Model, keyframe: str | None) -> Data:
@@ -98,19 +110,20 @@ def perturb(runner: Runner, sigma: float, seed: int) -> None:
         runner.state = runner.state._replace(data=data.replace(qvel=data.qvel + sigma * noise))
 
 
-def _headline(model: Model, args: argparse.Namespace) -> dict[str, Any]:
+def _headline(model: Model, args: argparse.Namespace, devices: int) -> dict[str, Any]:
     device = jax.devices()[0]
     dt = float(model.opt.timestep)
     summary = (
         f"{count(model.nv, 'dof')}, {count(model.nu, 'control')}, {count(model.nconmax, 'contact slot')}; "
         f"{count(args.worlds, 'world')}, {count(args.steps, 'step')} of {dt * 1e3:.3g} ms "
-        f"on {device.device_kind} in {model.qpos0.dtype}"
+        f"on {devices} x {device.device_kind} in {model.qpos0.dtype}"
     )
     return {
         "worlds": args.worlds,
         "steps": args.steps,
         "timestep": dt,
         "device": str(device),
+        "devices": devices,
         "summary": summary,
     }
 

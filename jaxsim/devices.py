@@ -1,0 +1,69 @@
+"""Batches shared between devices: the cores of a CPU, or several GPUs."""
+
+import contextlib
+import os
+from collections.abc import Callable
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+WORLDS = "worlds"  # the axis of the mesh
+
+
+def use_cores(count: int | None = None) -> int:
+    """Make each core of the CPU a device of JAX.
+
+    One XLA program uses little more than one core of a CPU, whatever the size of its batch. This must come
+    before JAX's first computation; afterwards, or where `jax_num_cpu_devices` is set, nothing changes.
+
+    Args:
+        count: cores to use; by default all that this process may run on.
+
+    Returns:
+        The number of devices that JAX has now.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if jax.config.jax_num_cpu_devices < 0:  # type: ignore[attr-defined]
+        with contextlib.suppress(RuntimeError):  # raised once JAX is in use
+            jax.config.update("jax_num_cpu_devices", count or cores)
+    return jax.device_count()
+
+
+def vmap(fun: Callable, in_axes: tuple[int | None, ...], count: int | None = None) -> Callable:
+    """`jax.vmap` whose worlds are shared equally between devices.
+
+    Each device runs its own program and waits for none of the others. A world's numbers do not depend on how
+    many devices there are.
+
+    Args:
+        fun: a function of one world, such as `step`.
+        in_axes: for each argument 0 if it is batched and None if it is the same for all worlds.
+        count: devices to use, by default all; the number of worlds must be a multiple of it.
+
+    Returns:
+        The batched function, for use under `jax.jit`.
+    """
+    if any(axis not in (0, None) for axis in in_axes):
+        raise ValueError(f"in_axes is {in_axes}: worlds are shared along axis 0")
+    split = PartitionSpec(WORLDS)
+    specs = tuple(PartitionSpec() if axis is None else split for axis in in_axes)
+    # check_vma: our loops start from values that are the same on all devices
+    return jax.shard_map(jax.vmap(fun, in_axes), mesh=_mesh(count), in_specs=specs, out_specs=split, check_vma=False)
+
+
+def shared(count: int) -> NamedSharding:
+    """The placement of a batch on devices: [worlds, ...] in equal parts."""
+    return NamedSharding(_mesh(count), PartitionSpec(WORLDS))
+
+
+def whole(count: int) -> NamedSharding:
+    """The placement of what every device holds."""
+    return NamedSharding(_mesh(count), PartitionSpec())
+
+
+def _mesh(count: int | None) -> Mesh:
+    devices = jax.devices()[:count]
+    if count and len(devices) < count:
+        raise ValueError(f"{count} devices are asked for, JAX has {len(devices)}")
+    return Mesh(np.asarray(devices), (WORLDS,))

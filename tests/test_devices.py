@@ -1,0 +1,80 @@
+"""Batches shared between devices: the numbers of one, and errors that say what is wrong."""
+
+import json
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxsim as js
+from jaxsim import devices, models
+from jaxsim.cli import main
+from jaxsim.devices import use_cores
+
+
+def test_a_world_is_the_same_on_two_devices(float32):
+    model = js.load(models.path("hopper"))
+    data = js.make_data(model)
+    noise = 0.1 * np.random.default_rng(0).standard_normal((40, model.nv), np.float32)
+    worlds = jax.vmap(lambda v: data.replace(qvel=v))(jnp.asarray(noise))
+    alone, split = (jax.jit(f(js.step, (None, 0))) for f in (jax.vmap, devices.vmap))
+    expected, got = worlds, worlds
+    for _ in range(3):
+        expected, got = alone(model, expected), split(model, got)
+    assert len(got.qpos.sharding.device_set) == 2 == jax.device_count()
+    assert np.ptp(got.qpos, axis=0).min() > 0
+    for name in ("qpos", "qvel", "qacc", "xpos", "sensordata", "time"):
+        np.testing.assert_array_equal(getattr(got, name), getattr(expected, name), name)
+
+
+PENDULUM = """<mujoco><worldbody><body>
+  <joint axis="0 1 0" damping="0.1"/> <geom size="0.1" pos="0.3 0 0" contype="0" conaffinity="0"/>
+</body></worldbody></mujoco>"""
+
+
+def test_derivatives_through_two_devices(float32):
+    model = js.load(PENDULUM)
+    worlds = jax.vmap(lambda x: js.make_data(model).replace(qpos=x))(jnp.linspace(0.1, 0.4, 4).reshape(4, 1))
+
+    def speed(vmap, model):
+        return (vmap(js.step, (None, 0))(model, worlds).qvel ** 2).sum()
+
+    one, two = (jax.jit(jax.grad(lambda m, v=v: speed(v, m), allow_int=True))(model) for v in (jax.vmap, devices.vmap))
+    assert np.abs(one.body_mass).max() > 0
+    np.testing.assert_allclose(two.body_mass, one.body_mass, rtol=1e-4)  # float32 sums in another order
+
+
+def test_simulate_gives_the_same_on_any_number_of_devices(capsys, tmp_path):
+    saved = []
+    for count in (1, 2):
+        file = tmp_path / f"{count}.npz"
+        argv = ["simulate", "cart_pole", "--worlds", "50", "--steps", "30", "--devices", str(count)]
+        assert main([*argv, "--save", str(file), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["devices"] == count
+        saved.append(np.load(file))
+    assert np.ptp(saved[0]["final_qpos"]) > 0
+    for name in saved[0].files:
+        np.testing.assert_array_equal(saved[0][name], saved[1][name], name)
+
+
+@pytest.mark.parametrize("command", ["simulate", "bench"])
+def test_more_devices_than_there_are_is_an_error(capsys, command):
+    assert main([command, "cart_pole", "--worlds", "9", "--devices", "3"]) == 2
+    assert "--devices 3: JAX has 2" in capsys.readouterr().err
+
+
+def test_errors():
+    with pytest.raises(ValueError, match="3 devices are asked for, JAX has 2"):
+        devices.vmap(js.step, (None, 0), 3)
+    with pytest.raises(ValueError, match="shared along axis 0"):
+        devices.vmap(js.step, (None, 1))
+
+
+def test_cores_become_devices_until_jax_is_in_use():
+    script = "from jaxsim.devices import use_cores; print(use_cores(3), use_cores(2))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["3", "3"]
+    assert use_cores(5) == 2  # JAX is in use here
