@@ -117,8 +117,7 @@ def test_inverse():
     assert oracle.error(ours.DmDq @ dq, (ends[0] - ends[1]) / (2 * step)) < 1e-7
 
 
-def test_batched_and_differentiable():
-    """Under vmap, and twice differentiable with respect to a parameter."""
+def test_batched():
     _, _, model, data = scene()
     batch = jax.tree.map(lambda x: jnp.stack([x, x]), data)
     batch = batch.replace(qvel=batch.qvel.at[0].multiply(0.5))

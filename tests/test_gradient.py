@@ -55,8 +55,14 @@ MODELS = {
 PARAMETERS = ("body_mass", "geom_friction", "dof_damping", "geom_size", "jnt_axis")
 
 
-def _problem(xml: str, rng: np.random.Generator, steps: int):
-    """A smooth function of inputs and parameters through `steps` steps, and where to differentiate it."""
+STEPS = 8
+
+
+def _problem(xml: str, rng: np.random.Generator):
+    """A smooth function of inputs and parameters after 1 and after 8 steps, and where to differentiate it.
+
+    One program gives both: `when` weighs the state after each step.
+    """
     _, model = oracle.pair_of_xml(f"<mujoco>{xml}</mujoco>")
     model = model.replace(opt=model.opt.replace(iterations=100, ls_iterations=50, tolerance=0.0))
     qvel = jnp.asarray(0.3 * rng.standard_normal(model.nv))
@@ -70,15 +76,16 @@ def _problem(xml: str, rng: np.random.Generator, steps: int):
         **{name: getattr(model, name) for name in PARAMETERS},
     }
 
-    def loss(x):
+    def loss(x, when):
         changed = model.replace(**{name: x[name] for name in PARAMETERS})
         inputs = {name: value for name, value in x.items() if name not in PARAMETERS}
 
         def advance(d, _):
-            return js.step(changed, d), None
+            d = js.step(changed, d)
+            return d, jnp.sum(weight[0] * d.qpos) + jnp.sum(weight[1] * d.qvel)
 
-        end, _ = jax.lax.scan(advance, data.replace(**inputs), None, length=steps)
-        return jnp.sum(weight[0] * end.qpos) + jnp.sum(weight[1] * end.qvel)
+        _, values = jax.lax.scan(advance, data.replace(**inputs), None, length=STEPS)
+        return jnp.sum(when * values)
 
     return loss, point
 
@@ -92,40 +99,34 @@ def _directions(point: dict, rng: np.random.Generator) -> dict:
     return tangent
 
 
-def _check(xml: str, rng: np.random.Generator, steps: int, tolerance: float = 1e-5) -> None:
+@pytest.mark.parametrize("name", MODELS)
+def test_step_and_rollout(name, rng):
     """Reverse and forward mode agree with each other and with differences, input by input."""
-    loss, point = _problem(xml, rng, steps)
-    gradient = jax.jit(jax.grad(loss))(point)
-    forward = jax.jit(lambda x, t: jax.jvp(loss, (x,), (t,))[1])
-    value = jax.jit(loss)
+    loss, point = _problem(MODELS[name], rng)
+    reverse_mode = jax.jit(jax.grad(loss))
+    forward_mode = jax.jit(lambda x, t, when: jax.jvp(lambda x: loss(x, when), (x,), (t,)))
     whole = _directions(point, rng)
-    for name in point:
-        direction = {k: v if k == name else jnp.zeros_like(v) for k, v in whole.items()}
-        reverse = float(jnp.sum(gradient[name] * direction[name]))
-        assert abs(float(forward(point, direction)) - reverse) < 1e-9 * (1 + abs(reverse)), name
-        difference = [_difference(value, point, direction, eps) for eps in (1e-5, 1e-6, 1e-7)]
-        off = min(abs(x - reverse) for x in difference)
-        assert off < tolerance * (1e-2 + abs(reverse)), f"{name}: {reverse}, by differences {difference}"
+    for steps, tolerance in ((1, 1e-5), (STEPS, 1e-4)):
+        when = jnp.zeros(STEPS).at[steps - 1].set(1.0)
+        gradient = reverse_mode(point, when)
+        for field in point:
+            where = f"{field}, {steps} steps"
+            direction = {k: v if k == field else jnp.zeros_like(v) for k, v in whole.items()}
+            reverse = float(jnp.sum(gradient[field] * direction[field]))
+            forward = float(forward_mode(point, direction, when)[1])
+            assert abs(forward - reverse) < 1e-9 * (1 + abs(reverse)), where
+
+            def value(x, direction=direction, when=when):
+                return forward_mode(x, direction, when)[0]
+
+            differences = [_difference(value, point, direction, eps) for eps in (1e-5, 1e-6, 1e-7)]
+            off = min(abs(x - reverse) for x in differences)
+            assert off < tolerance * (1e-2 + abs(reverse)), f"{where}: {reverse}, by differences {differences}"
 
 
 def _difference(value, point, direction, eps: float) -> float:
     ahead, behind = (jax.tree.map(lambda x, t, e=e: x + e * t, point, direction) for e in (eps, -eps))
     return float(value(ahead) - value(behind)) / (2 * eps)
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_step(name, rng):
-    _check(MODELS[name], rng, 1)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", MODELS)
-def test_rollout(name, rng):
-    _check(MODELS[name], rng, 8, 1e-4)
-
-
-def test_rollout_with_contact(rng):
-    _check(MODELS["elliptic-3"], rng, 8, 1e-4)
 
 
 BOUNCING = MODELS["pyramidal-3"]
