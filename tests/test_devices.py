@@ -67,6 +67,11 @@ def test_more_devices_than_there_are_is_an_error(capsys, command):
     assert "--devices 3: JAX has 2" in capsys.readouterr().err
 
 
+def test_worlds_that_cannot_be_shared_equally_are_an_error(capsys):
+    assert main(["simulate", "cart_pole", "--worlds", "9", "--devices", "2"]) == 2
+    assert "--devices 2: 9 worlds cannot be shared equally" in capsys.readouterr().err
+
+
 def test_errors():
     with pytest.raises(ValueError, match="3 devices are asked for, JAX has 2"):
         devices.vmap(js.step, (None, 0), 3)

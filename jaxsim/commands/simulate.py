@@ -84,12 +84,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def sharing(worlds: int, asked: int | None) -> int:
-    """How many devices share the worlds equally: at most those asked for, by default each core of a CPU or one GPU."""
+    """How many devices share the worlds equally: those asked for, or as many cores of a CPU as can, or one GPU."""
     present = use_cores(asked)
     if asked and asked > present:
         raise InputError(f"--devices {asked}: JAX has {count(present, 'device')}")
-    most = asked or (present if jax.default_backend() == "cpu" else 1)
-    return max(n for n in range(1, most + 1) if worlds % n == 0)
+    if asked and worlds % asked:
+        raise InputError(f"--devices {asked}: {count(worlds, 'world')} cannot be shared equally")
+    most = present if jax.default_backend() == "cpu" else 1
+    return asked or max(n for n in range(1, most + 1) if worlds % n == 0)
 
 
 def initial(model: Model, keyframe: str | None) -> Data:
