@@ -57,6 +57,20 @@ def normalize(x: Array) -> Array:
     return normalize_with_norm(x)[0]
 
 
+def least(x: Array) -> tuple[Array, Array]:
+    """The smallest element along a short last axis, [..., n] -> [..., 1], and a one-hot mask of where it is first.
+
+    Element by element, because `x == min(x)`, and with it JAX's derivative of min, marks nothing at all where
+    XLA computes x once for the comparison and once for the minimum, and rounds differently.
+    """
+    first, *others = columns(x)
+    place = jnp.zeros_like(first, jnp.int32)
+    for i, other in enumerate(others, 1):
+        closer = other < first
+        first, place = jnp.where(closer, other, first), jnp.where(closer, i, place)
+    return first, place == lax.broadcasted_iota(jnp.int32, x.shape, x.ndim - 1)
+
+
 def quat_mul(a: Array, b: Array) -> Array:
     """Hamilton product [..., 4] (mju_mulQuat)."""
     aw, ax, ay, az = columns(a)

@@ -103,8 +103,8 @@ def _separating_axis(rel: Relative, limit: Array, eps: Rounding):
     edges = (away - radius1 - radius2) / jnp.sqrt(jnp.where(parallel, 1, length2))
     edges = jnp.where(parallel, -NO_CONTACT, edges).reshape(9)
 
-    best_face, best_edge = jnp.max(faces), jnp.max(edges)
-    face = first_true(faces == best_face)
+    nearest, face = math.least(-faces)
+    best_face, best_edge = -nearest[0], jnp.max(edges)
     edge = first_true(edges >= best_edge - EDGE_BIAS * jnp.abs(best_edge))
     axis, _, other = _edge_axis(rel, edge)
     along = jnp.abs(jnp.sum(jnp.where(face, jnp.concatenate([axis, other]), 0)))
@@ -210,8 +210,7 @@ def _put_last(chosen: Array, rows: Array) -> Array:
 
 def _incident_frame(q: Array, size: Array) -> tuple[Array, Array]:
     """The other box's axes in cyclic order with the one most along the reference normal last."""
-    steep = jnp.abs(lax.stop_gradient(q[2]))
-    normal = first_true(steep == jnp.max(steep))
+    _, normal = math.least(-jnp.abs(lax.stop_gradient(q[2])))
     chosen = _put_last(normal, jnp.concatenate([q.T, size[:, None]], axis=1))
     return chosen[:, :3].T, chosen[:, 3]
 
@@ -237,8 +236,8 @@ def _clip(middle: Array, sides: Array, eps: Rounding) -> tuple[Array, Array]:
     flat = jnp.abs(d) < eps.clip
     d = jnp.where(flat, eps.clip**2, d)
     t1, t2 = (-limit - p) / d, (limit - p) / d
-    enter = jnp.maximum(jnp.max(jnp.minimum(t1, t2), axis=-1), 0)
-    leave = jnp.minimum(jnp.min(jnp.maximum(t1, t2), axis=-1), 1)
+    enter = jnp.maximum(-math.least(-jnp.minimum(t1, t2))[0][..., 0], 0)
+    leave = jnp.minimum(math.least(jnp.maximum(t1, t2))[0][..., 0], 1)
     # a parallelogram seen clockwise is entered where it is left
     t = jnp.where((det < 0) & np.array([[True], [False]]), leave, enter)
     uv = jnp.concatenate([square[None], p[1:]])

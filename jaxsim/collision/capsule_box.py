@@ -75,7 +75,7 @@ def _nearest_end(centre: Array, axis: Array, half: Array, size: Array) -> tuple[
     count = jnp.sum(out, axis=1, dtype=jnp.int32)
     square = jnp.where(count <= 1, jnp.sum(excess * excess, axis=1), NO_CONTACT)
     upper = square[1:] < square[:1]
-    return jnp.where(upper, half, -half), jnp.where(upper, out[1], out[0]), jnp.min(square)
+    return jnp.where(upper, half, -half), jnp.where(upper, out[1], out[0]), jnp.where(upper[0], square[1], square[0])
 
 
 def _nearest_edge(centre: Array, axis: Array, half: Array, size: Array) -> tuple[Nearest, Array]:
@@ -148,13 +148,12 @@ def _beyond_edge(near: Nearest, axis: Array, half: Array, size: Array) -> tuple[
     odd = agree == -total
     follows = jnp.any(odd & (axis * axis > 0.5), keepdims=True)
     corner_lead = jnp.where(follows, total, -total)
-    corner_room = jnp.min(jnp.where(odd == follows, cross, NO_CONTACT), keepdims=True)
+    corner_room, _ = math.least(jnp.where(odd == follows, cross, NO_CONTACT))
 
     steep = _steeper(near.along, slope)
     edge_lead = -jnp.sum(jnp.where(steep, agree, 0), keepdims=True)
     rest = 0.5 * cross * (1 - near.spot * forward * edge_lead)
-    edge_room = jnp.where(steep, cross, jnp.where(near.along, rest, NO_CONTACT))
-    edge_room = jnp.min(edge_room, keepdims=True)
+    edge_room, _ = math.least(jnp.where(steep, cross, jnp.where(near.along, rest, NO_CONTACT)))
     balance = jnp.sum(jnp.where(near.along, 0, agree), keepdims=True)
 
     lead = jnp.where(near.corner, corner_lead, edge_lead)
@@ -169,7 +168,7 @@ def _settle(agree: Array, slope: Array, near: Nearest) -> Array:
     two contacts where it is unlucky; in double precision that is rare, in single precision it is not.
     """
     steepest = jnp.where(near.corner | ~near.along, slope, -1)
-    steepest = first_true(steepest == jnp.max(steepest))
+    _, steepest = math.least(-steepest)
     against = -jnp.sum(jnp.where(steepest, agree, 0), keepdims=True)
     return jnp.where(slope < LEVEL, against, agree)
 
@@ -190,5 +189,5 @@ def _beyond_face(centre, axis, half, end, normal, size) -> tuple[Array, Array, A
     speed = jnp.where(still, 1, speed)
     walls = jnp.concatenate([(size - point)[None], (-size - point)[None]]) / speed[None]
     usable = (walls > 0) & ~(still | normal)[None]
-    room = jnp.min(jnp.where(usable, walls, NO_CONTACT), keepdims=True).reshape(1)
+    room, _ = math.least(jnp.where(usable, walls, NO_CONTACT).reshape(6))
     return lead, room, jnp.any(normal, keepdims=True)

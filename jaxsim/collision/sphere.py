@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxsim import math
-from jaxsim.collision.shape import Contacts, Shape, detected, first_true, safe_norm, to_world, tolerance
+from jaxsim.collision.shape import Contacts, Shape, detected, safe_norm, to_world, tolerance
 
 Array = jax.Array
 
@@ -59,9 +59,9 @@ def spheres_box(a: Shape, b: Shape, centre: Array, margin: Array) -> Contacts:
     length = safe_norm(gap)
     inside = length <= tolerance(length.dtype)
     depth = size - jnp.abs(centre)
-    shallow = jnp.min(depth, axis=-1, keepdims=True)
+    shallow, face = math.least(depth)
     inward = jnp.where(centre > 0, -1, 1).astype(gap.dtype)
-    inward = jnp.where(first_true(depth == shallow), inward, 0)
+    inward = jnp.where(face, inward, 0)
     dist = jnp.where(inside, -shallow, length) - radius
     normal = jnp.where(inside, inward, gap / length)
     pos = b.pos[None] + to_world(b.mat, centre + normal * (radius + 0.5 * dist))

@@ -97,7 +97,8 @@ def _roots(a: Array, b: Array, c: Array) -> tuple[Array, Array, Array]:
 
 def _nearest(*crossings: tuple[Array, Array]) -> Array:
     """Smallest non-negative x [n] among (x [n], valid [n]); infinity if there is none."""
-    return jnp.min(jnp.stack([jnp.where(valid & (x >= 0), x, jnp.inf) for x, valid in crossings]), axis=0)
+    ahead = [jnp.where(valid & (x >= 0), x, jnp.inf) for x, valid in crossings]
+    return math.least(jnp.stack(ahead, axis=-1))[0][..., 0]
 
 
 def _quadric(start: Array, along: Array, c: Array, accept: Callable[[Array], Array]) -> list[tuple[Array, Array]]:
