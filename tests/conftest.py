@@ -15,6 +15,7 @@ CORPUS = ROOT.parent / "shared" / "corpus"
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_num_cpu_devices", 2)  # for what shares worlds between devices; all else uses the first
+jax.config.update("jax_disable_most_optimizations", True)  # tests compile for long and run briefly; see `optimized`
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_compilation_cache_dir", str(ROOT / ".jax_cache"))
@@ -95,6 +96,16 @@ def few_programs():
     if mappings.exists() and len(mappings.read_bytes().splitlines()) > MOST_MAPPINGS:
         jax.clear_caches()
         gc.collect()
+
+
+@pytest.fixture(scope="module")
+def optimized():
+    """Compile as users do, for what depends on how the optimiser rounds and for what runs many steps."""
+    jax.config.update("jax_disable_most_optimizations", False)
+    jax.clear_caches()
+    yield
+    jax.config.update("jax_disable_most_optimizations", True)
+    jax.clear_caches()
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ from jaxsim import models as bundled
 from jaxsim.layout import batched, cholesky
 from jaxsim.solvers import linear
 
+pytestmark = pytest.mark.usefixtures("optimized")
+
 WORLDS = 130  # more than one chunk, and not a multiple of anything
 
 

@@ -14,6 +14,8 @@ from jaxsim import devices
 from jaxsim.cli import main
 from jaxsim.devices import use_cores
 
+pytestmark = pytest.mark.usefixtures("optimized")
+
 PENDULUM = """<mujoco><worldbody><body>
   <joint axis="0 1 0" damping="0.1"/> <geom size="0.1" pos="0.3 0 0" contype="0" conaffinity="0"/>
 </body></worldbody></mujoco>"""

@@ -10,6 +10,8 @@ import pytest
 import jaxsim as js
 from jaxsim.types import Warning
 
+pytestmark = pytest.mark.usefixtures("optimized")
+
 SHORT, LONG = 10, 100
 
 
