@@ -23,7 +23,7 @@ def test_stages(models, rng):
         inertia = np.zeros((mj.nv, mj.nv))
         mujoco.mj_fullM(mj, d, inertia)
         assert oracle.error(data.qM, inertia) < 1e-9
-        oracle.assert_equal(data, d, SOLUTION, 1e-8)
+        oracle.assert_equal(data, d, SOLUTION)
 
 
 def test_contacts(models, rng):
