@@ -88,7 +88,7 @@ CONTACT = """<mujoco><worldbody><geom type="plane" size="5 5 .1"/>
     "integrator", [Integrator.EULER, Integrator.RK4, Integrator.IMPLICITFAST], ids=lambda i: i.name
 )
 def test_with_contacts(integrator, rng):
-    _follow(_model(integrator, text=CONTACT), rng, 20, 1e-8)
+    _follow(_model(integrator, text=CONTACT), rng, 20)
 
 
 def test_polynomial_damping(rng):

@@ -276,7 +276,7 @@ def test_inverse_fills_sensors(rng):
     mujoco.mj_inverse(mj, d)
     inverse = js.inverse(model, data)
     # forces of actuators are not part of the inverse
-    wrong = _wrong(mj, inverse.sensordata, d.sensordata, 1e-8)
+    wrong = _wrong(mj, inverse.sensordata, d.sensordata, 1e-9)
     assert {k.split()[0] for k in wrong} <= {"ACTUATORFRC", "JOINTACTFRC", "TENDONACTFRC"}
 
 
