@@ -20,7 +20,7 @@ from jaxsim.dynamics.transmission import transmission
 from jaxsim.model import Model
 from jaxsim.solvers.implicit import implicit_minimum
 from jaxsim.solvers.linear import solve
-from jaxsim.solvers.newton import Settings, newton, warm_start
+from jaxsim.solvers.newton import Settings, Start, newton
 from jaxsim.solvers.objective import Residual, Structure, forces, mul_jt, problem_of, residual
 from jaxsim.solvers.soft import law_of
 from jaxsim.types import DisableBit
@@ -88,14 +88,12 @@ def constrained_acceleration(m: Model, d: Data, mid: Intermediate) -> tuple[Data
     structure = Structure(rows.kind, law_of(m.opt.cone))
     problem = problem_of(d.qM, d.qfrc_smooth, rows)
     iterations = (m.opt.iterations, m.opt.ls_iterations)
-    start = d.qacc_smooth
-    if not m.opt.disables(DisableBit.WARMSTART):
-        start = warm_start(structure, problem, d.qacc_warmstart, d.qacc_smooth)
+    warm = None if m.opt.disables(DisableBit.WARMSTART) else d.qacc_warmstart
     qacc, niter = implicit_minimum(
         structure,
-        lambda p, x, tolerances: newton(structure, p, x, Settings(*iterations, *tolerances)),
+        lambda p, start, tolerances: newton(structure, p, start, Settings(*iterations, *tolerances)),
         problem,
-        lax.stop_gradient(start),
+        lax.stop_gradient(Start(d.qacc_smooth, warm)),
         (m.opt.tolerance, m.opt.ls_tolerance),
     )
     force = forces(structure, problem, residual(structure, problem, qacc))

@@ -22,9 +22,9 @@ Array = jax.Array
 
 def implicit_minimum(
     s: Structure,
-    minimise: Callable[[Problem, Array, Any], tuple[Array, Array]],
+    minimise: Callable[[Problem, Any, Any], tuple[Array, Array]],
     p: Problem,
-    start: Array,
+    start: Any,
     tolerances: Any,
 ) -> tuple[Array, Array]:
     """`minimise(p, start, tolerances)`, differentiated implicitly with respect to p (and to nothing else).
@@ -33,7 +33,7 @@ def implicit_minimum(
     """
 
     @jax.custom_jvp
-    def minimum(p: Problem, start: Array, tolerances: Any) -> tuple[Array, Array]:
+    def minimum(p: Problem, start: Any, tolerances: Any) -> tuple[Array, Array]:
         return minimise(p, start, tolerances)
 
     @minimum.defjvp

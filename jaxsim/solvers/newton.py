@@ -35,6 +35,13 @@ class State(NamedTuple):
     done: Array
 
 
+class Start(NamedTuple):
+    """Where to begin: the unconstrained acceleration [nv], and, unless warm starts are off, the previous one [nv]."""
+
+    smooth: Array
+    warm: Array | None
+
+
 class Settings(NamedTuple):
     """Solver options: iteration bounds are static, tolerances traced."""
 
@@ -44,11 +51,12 @@ class Settings(NamedTuple):
     ls_tolerance: Array
 
 
-def newton(s: Structure, p: Problem, start: Array, options: Settings) -> tuple[Array, Array]:
-    """Minimise the objective from `start` [nv]; returns the minimiser and the number of iterations.
+def newton(s: Structure, p: Problem, start: Start, options: Settings) -> tuple[Array, Array]:
+    """Minimise the objective; returns the minimiser [nv] and the number of iterations.
 
-    Stops when the gradient norm or the decrease of the last step falls below the tolerance (both scaled by
-    1 / trace(M)), when the gradient is rounding noise, or when a step no longer moves x.
+    Begins at the better of the two starts. Stops when the gradient norm or the decrease of the last step falls
+    below the tolerance (both scaled by 1 / trace(M)), when the gradient is rounding noise, or when a step no
+    longer moves x.
     """
     scale = 1 / jnp.trace(p.M)
 
@@ -77,11 +85,23 @@ def newton(s: Structure, p: Problem, start: Array, options: Settings) -> tuple[A
         new = State(x, state.Mx + alpha * Mstep, moved, step, state.iteration + 1, state.done)
         return settle(new, -0.5 * alpha * slope, jnp.any(x != state.x))
 
-    Mx = lax.dot(p.M, start, precision=lax.Precision.HIGHEST)
-    first = State(start, Mx, residual(s, p, start), start, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
+    first = State(*_begin(s, p, start), start.smooth, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
     first = settle(first, jnp.full_like(scale, jnp.inf), jnp.ones((), bool))
     last = lax.while_loop(unfinished, iterate, first)
     return last.x, last.iteration
+
+
+def _begin(s: Structure, p: Problem, start: Start) -> tuple[Array, Array, Residual]:
+    """The start of lower cost, with M times it and its residual; M smooth is qfrc_smooth."""
+    smooth, warm = start
+    cold = (smooth, p.qfrc_smooth, residual(s, p, smooth))
+    if warm is None:
+        return cold
+    Mx = lax.dot(p.M, warm, precision=lax.Precision.HIGHEST)
+    previous = (warm, Mx, residual(s, p, warm))
+    gauss = 0.5 * jnp.sum((warm - smooth) * (Mx - p.qfrc_smooth))
+    better = gauss + cost(s, p, previous[2]) < cost(s, p, cold[2])
+    return jax.tree.map(lambda a, b: jnp.where(better, a, b), previous, cold)
 
 
 def _line(s: Structure, p: Problem, state: State, step: Array, Mstep: Array, dr: Residual):
@@ -99,14 +119,3 @@ def _line(s: Structure, p: Problem, state: State, step: Array, Mstep: Array, dr:
 
 def _norm(x: Array) -> Array:
     return jnp.sqrt(jnp.sum(x * x))
-
-
-def warm_start(s: Structure, p: Problem, warm: Array, smooth: Array) -> Array:
-    """The better of the previous acceleration and the unconstrained one, by cost."""
-
-    def total(x):
-        offset = x - smooth
-        gauss = 0.5 * jnp.sum(offset * lax.dot(p.M, offset, precision=lax.Precision.HIGHEST))
-        return gauss + cost(s, p, residual(s, p, x))
-
-    return jnp.where(total(warm) < total(smooth), warm, smooth)
