@@ -67,13 +67,14 @@ def _run_batch(fun: Callable, size: int, in_batched: Any, args: Any) -> Any:
         outs = run(closed.jaxpr, closed.consts, [World(x) if b else x for x, b in zip(xs, flags)], n)
         return [spread(x, n) for x in outs]
 
-    return jax.tree.unflatten(out_tree, _in_chunks(worlds_last, size, flags, leaves))
+    return jax.tree.unflatten(out_tree, _in_chunks(worlds_last, size, flags, leaves, closed.out_avals))
 
 
-def _in_chunks(fun: Callable, size: int, flags: list[bool], leaves: list[Array]) -> list[Array]:
+def _in_chunks(fun: Callable, size: int, flags: list[bool], leaves: list[Array], out_types: list) -> list[Array]:
     """Run in chunks on a CPU, filled up with copies of the first world.
 
-    Whole multiples of LANES make a world's numbers the same, bit by bit, whatever batch it is in.
+    Whole multiples of LANES make a world's numbers the same, bit by bit, whatever batch it is in. A result
+    takes the place of an input of its type, chunk by chunk.
     """
 
     def moved(fun, *xs):
@@ -90,12 +91,27 @@ def _in_chunks(fun: Callable, size: int, flags: list[bool], leaves: list[Array])
         copies = jnp.broadcast_to(x[:1], (fill, *x.shape[1:]))
         return jnp.concatenate([x, copies]).reshape(count, width, *x.shape[1:])
 
-    shared = [x for x, b in zip(leaves, flags) if not b]
+    chunks = [split(x) if b else x for x, b in zip(leaves, flags)]
+    place = _places(out_types, chunks, flags)
+    begin = [jnp.zeros((count, width, *t.shape), t.dtype) if i is None else chunks[i] for t, i in zip(out_types, place)]
     unit = settled(fun)  # one unit, so that it is the same program wherever it runs
 
-    def run(chunk):
-        batched, same = iter(chunk), iter(shared)
-        return moved(unit, *[next(batched) if b else next(same) for b in flags])
+    def run(c, outs):
+        latest = list(chunks)
+        for i, x in zip(place, outs):
+            if i is not None:
+                latest[i] = x
+        results = moved(unit, *[lax.dynamic_index_in_dim(x, c, 0, False) if b else x for x, b in zip(latest, flags)])
+        return [lax.dynamic_update_index_in_dim(x, new, c, 0) for x, new in zip(outs, results)]
 
-    outs = lax.map(run, [split(x) for x, b in zip(leaves, flags) if b])
+    outs = lax.fori_loop(0, count, run, begin)
     return [x.reshape(count * width, *x.shape[2:])[:size] for x in outs]
+
+
+def _places(out_types: list, chunks: list[Array], flags: list[bool]) -> list[int | None]:
+    """For each result a batched input of the same shape and type, no input twice; None where there is none left."""
+    free: dict[tuple, list[int]] = {}
+    for i, (x, b) in enumerate(zip(chunks, flags)):
+        if b:
+            free.setdefault((x.shape[2:], x.dtype), []).append(i)
+    return [left.pop(0) if (left := free.get((t.shape, t.dtype))) else None for t in out_types]
