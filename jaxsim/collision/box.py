@@ -104,8 +104,9 @@ def _separating_axis(rel: Relative, limit: Array, eps: Rounding):
     edges = jnp.where(parallel, -NO_CONTACT, edges).reshape(9)
 
     nearest, face = math.least(-faces)
-    best_face, best_edge = -nearest[0], jnp.max(edges)
-    edge = first_true(edges >= best_edge - EDGE_BIAS * jnp.abs(best_edge))
+    deepest, best = math.least(-edges)
+    best_face, best_edge = -nearest[0], -deepest[0]
+    edge = first_true(best | (edges >= best_edge - EDGE_BIAS * jnp.abs(best_edge)))
     axis, _, other = _edge_axis(rel, edge)
     along = jnp.abs(jnp.sum(jnp.where(face, jnp.concatenate([axis, other]), 0)))
     scale = jnp.sum(size1 + size2)
