@@ -19,11 +19,11 @@ from worlds import prepare, title
 import jaxsim as js
 from jaxsim.collision.driver import collide, contact_buffer
 from jaxsim.constraint.rows import make_constraint
-from jaxsim.dynamics import forward as stages
 from jaxsim.dynamics.com import com_pos, com_vel, crb, rne
 from jaxsim.dynamics.kinematics import kinematics
 from jaxsim.layout import batch, batched
-from jaxsim.simulate import _step
+from jaxsim.stages import forward as stages
+from jaxsim.step import _step
 
 
 def _rows(m: js.Model, d: js.Data) -> object:

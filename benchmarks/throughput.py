@@ -7,7 +7,8 @@ import argparse
 import json
 from pathlib import Path
 
-from jaxsim import bench, models
+from jaxsim import models
+from jaxsim.checks import throughput
 from jaxsim.commands.bench import ratios
 
 
@@ -20,13 +21,13 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=20)
     args = parser.parse_args()
     engines = ["jaxsim", *filter(None, args.against.split(","))]
-    bench.give_mjx_threads(engines)
+    throughput.give_mjx_threads(engines)
     for name in args.models.split(","):
         for worlds in map(int, args.worlds.split(",")):
-            settings = bench.Settings(worlds=worlds, steps=args.steps)
+            settings = throughput.Settings(worlds=worlds, steps=args.steps)
             path = Path(name) if name.endswith(".xml") else models.path(name)
-            start = bench.prepare(bench.load_for(path, settings), settings)
-            results = {engine: bench.measure(path, engine, start, settings) for engine in engines}
+            start = throughput.prepare(throughput.load_for(path, settings), settings)
+            results = {engine: throughput.measure(path, engine, start, settings) for engine in engines}
             print(
                 json.dumps({"model": name, "worlds": worlds, **results, "ratios": ratios(results)}),
                 flush=True,

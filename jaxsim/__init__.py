@@ -2,14 +2,17 @@
 
 # the first import, so that a clash is explained before anything of it fails
 from jaxsim import _guard  # isort: skip  # noqa: F401
-from jaxsim.data import Contact, Data, get_state, make_data, report, reset, set_state, warnings_of
-from jaxsim.derivatives import inverse_jacobians, transition_jacobians
-from jaxsim.diagnose import Diagnosis, diagnose
-from jaxsim.dynamics.explicit import ConstraintRows, constraint_rows, contact_force
-from jaxsim.dynamics.integrate import differentiate_pos, integrate_pos
-from jaxsim.dynamics.jacobian import (
+from jaxsim.checks.diagnose import Diagnosis, diagnose
+from jaxsim.core.data import Contact, Data, get_state, make_data, report, reset, set_state, warnings_of
+from jaxsim.core.model import Model, Option
+from jaxsim.dynamics.position import differentiate_pos, integrate_pos
+from jaxsim.interop import get_data, put_data, put_model
+from jaxsim.load import load
+from jaxsim.mjcf import MjcfError
+from jaxsim.queries.constraint_rows import ConstraintRows, constraint_rows, contact_force
+from jaxsim.queries.derivatives import inverse_jacobians, transition_jacobians
+from jaxsim.queries.jacobians import (
     apply_ft,
-    full_m,
     jac,
     jac_body,
     jac_body_com,
@@ -17,18 +20,12 @@ from jaxsim.dynamics.jacobian import (
     jac_geom,
     jac_site,
     jac_subtree_com,
-    mul_m,
-    object_acceleration,
-    object_velocity,
-    solve_m,
 )
-from jaxsim.dynamics.ray import ray
-from jaxsim.dynamics.set_const import set_const
-from jaxsim.interop import get_data, put_data, put_model
-from jaxsim.load import load
-from jaxsim.mjcf import MjcfError
-from jaxsim.model import Model, Option
-from jaxsim.simulate import forward, inverse, rollout, step
+from jaxsim.queries.mass_matrix import full_m, mul_m, solve_m
+from jaxsim.queries.motion import object_acceleration, object_velocity
+from jaxsim.queries.ray import ray
+from jaxsim.stages.set_const import set_const
+from jaxsim.step import forward, inverse, rollout, step
 
 __all__ = [
     "ConstraintRows",

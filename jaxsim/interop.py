@@ -7,12 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxsim.collision.pairs import default_nconmax
-from jaxsim.data import INPUTS, INTEGRATION_STATE, Data, make_data
-from jaxsim.fields import DATA_DERIVED
+from jaxsim.core.data import INPUTS, INTEGRATION_STATE, Data, make_data
+from jaxsim.core.fields import DATA_DERIVED
+from jaxsim.core.model import KINDS, Model, from_fields
+from jaxsim.load import finish
 from jaxsim.mjcf import compile_mjcf
-from jaxsim.model import KINDS, Model, from_fields
-from jaxsim.support import Where, note_solver, require_supported
 
 # mujoco's object type of each kind of named element
 _OBJECTS = {
@@ -52,17 +51,6 @@ def put_model(mj_model: Any, max_contacts: int | None = None, compile_only: bool
 def _compiled_fields() -> frozenset[str]:
     """What `load` takes from its compiler: a model is the same whichever of the two compiled it."""
     return frozenset(dir(compile_mjcf("<mujoco/>")))
-
-
-def finish(model: Model, max_contacts: int | None, compile_only: bool, where: Where | None = None) -> Model:
-    """Size the contact buffer and check that the model can be simulated."""
-    flags = int(model.opt.disableflags)
-    size = default_nconmax(model.topology, flags) if max_contacts is None else int(max_contacts)
-    model = Model(model._values, model.topology.replace(nconmax=size))
-    if not compile_only:
-        require_supported(model, where)
-        note_solver(model)
-    return model
 
 
 def put_data(model: Model, mj_data: Any) -> Data:

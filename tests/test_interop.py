@@ -8,7 +8,7 @@ import pytest
 
 import jaxsim as js
 from jaxsim import models as bundled
-from jaxsim.fields import DATA_DERIVED, DATA_STATE
+from jaxsim.core.fields import DATA_DERIVED, DATA_STATE
 
 SKIPPED = ("qM", "warning", "solver_niter", "ncon", "nefc")
 

@@ -10,9 +10,9 @@ import mujoco
 import numpy as np
 import pytest
 
+from jaxsim.core.enums import GeomType
 from jaxsim.mjcf.hfield import compile_hfield
 from jaxsim.mjcf.mesh import MeshData, compile_mesh
-from jaxsim.types import GeomType
 
 CORPUS = Path(__file__).parents[2] / "shared" / "corpus"
 WITH_MESHES = ("menagerie_unitree_a1", "mjwarp_franka_panda", "menagerie_robotiq_2f85", "mujoco_carousel")

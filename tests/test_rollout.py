@@ -8,7 +8,7 @@ import oracle
 import pytest
 
 import jaxsim as js
-from jaxsim.types import Warning
+from jaxsim.core.enums import WarningType
 
 pytestmark = pytest.mark.usefixtures("optimized")
 
@@ -76,7 +76,7 @@ def test_step_keeps_structure_and_compiles_once(models):
 FALLING = """<mujoco><worldbody><body><freejoint/><geom size=".1"/></body></worldbody></mujoco>"""
 
 
-@pytest.mark.parametrize("field, warning", [("qpos", Warning.BADQPOS), ("qvel", Warning.BADQVEL)])
+@pytest.mark.parametrize("field, warning", [("qpos", WarningType.BADQPOS), ("qvel", WarningType.BADQVEL)])
 def test_invalid_state_is_reset_and_counted(field, warning):
     mj, model = oracle.pair_of_xml(FALLING)
     d = mujoco.MjData(mj)

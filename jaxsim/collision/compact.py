@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxsim.rows import product
+from jaxsim.algebra.select import product
 
 Array = jax.Array
 

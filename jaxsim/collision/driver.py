@@ -6,16 +6,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxsim import math
+from jaxsim.algebra import vector
+from jaxsim.algebra.select import take
 from jaxsim.collision.compact import gather, rank_by, rank_in_order, slots_from_rank
 from jaxsim.collision.pairs import Pairs, candidate_pairs, groups
 from jaxsim.collision.params import pair_params
 from jaxsim.collision.shape import NO_CONTACT, Contacts, Shape, make_frame
 from jaxsim.collision.table import COLLIDERS
-from jaxsim.data import Contact, Data, empty_contact
-from jaxsim.model import Model
-from jaxsim.rows import take
-from jaxsim.types import MINVAL, GeomType, Warning
+from jaxsim.core.data import Contact, Data, empty_contact
+from jaxsim.core.enums import MINVAL, GeomType, WarningType
+from jaxsim.core.model import Model
 
 Array = jax.Array
 
@@ -100,7 +100,7 @@ def _broadphase(m: Model, d: Data, pairs: Pairs, reach: Array) -> tuple[Array | 
     if len(pairs) <= size or is_flat:
         return None, no
     offset = take(d.geom_xpos, pairs.geom1) - take(d.geom_xpos, pairs.geom2)
-    apart = math.norm(offset)
+    apart = vector.norm(offset)
     line = offset / jnp.maximum(apart, MINVAL)[:, None]
     bound = _extent(m, d, pairs.geom1, line) + _extent(m, d, pairs.geom2, line) + reach
     near = apart < bound * SLACK
@@ -115,9 +115,9 @@ def _extent(m: Model, d: Data, geom: np.ndarray, line: Array) -> Array:
         return size[:, 0]
     if kind == GeomType.CAPSULE:
         axis = take(d.geom_xmat, geom)[:, 2::3]
-        return size[:, 0] + size[:, 1] * jnp.abs(math.dot(axis, line))
+        return size[:, 0] + size[:, 1] * jnp.abs(vector.dot(axis, line))
     if kind == GeomType.BOX:
-        return math.dot(size, jnp.abs(math.matvec_t(take(d.geom_xmat, geom).reshape(-1, 3, 3), line)))
+        return vector.dot(size, jnp.abs(vector.matvec_t(take(d.geom_xmat, geom).reshape(-1, 3, 3), line)))
     return take(m.geom_rbound, geom)
 
 
@@ -176,5 +176,5 @@ def contact_buffer(m: Model, d: Data, touching: Touching | None) -> Data:
             "geom": ints[:, 1:],
         }
     )
-    warning = d.warning.at[Warning.CONTACTFULL].add(touching.overflow.astype(jnp.int32))
+    warning = d.warning.at[WarningType.CONTACTFULL].add(touching.overflow.astype(jnp.int32))
     return d.replace(contact=contact, ncon=jnp.minimum(touching.detected, size), warning=warning)

@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsim.model import Topology
-from jaxsim.types import DisableBit, GeomType
+from jaxsim.collision.table import COLLIDERS
+from jaxsim.core.enums import DisableBit, GeomType
+from jaxsim.core.topology import Topology
 
 
 class Pairs(NamedTuple):
@@ -98,8 +99,6 @@ _TYPICAL = {
 
 def default_nconmax(t: Topology, disableflags: int) -> int:
     """Slots of the contact buffer: every possible contact if they are few, else what the geoms typically have."""
-    from jaxsim.collision.table import COLLIDERS
-
     pairs = candidate_pairs(t, disableflags)
     if not len(pairs):
         return 0

@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxsim.algebra.select import put, take
 from jaxsim.collision.pairs import Pairs
-from jaxsim.model import Model
-from jaxsim.rows import put, take
-from jaxsim.types import MINMU, MINVAL, EnableBit
+from jaxsim.core.enums import MINMU, MINVAL, EnableBit
+from jaxsim.core.model import Model
 
 Array = jax.Array
 

@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxsim import math
-from jaxsim.types import MINVAL
+from jaxsim.algebra import vector
+from jaxsim.core.enums import MINVAL
 
 Array = jax.Array
 
@@ -96,7 +96,7 @@ def make_frame(normal: Array, tangent: Array) -> Array:
     # the second pass removes what cancellation left along the normal in the first
     t = _orthogonal(t / jnp.where(usable, length, 1), n)
     t = jnp.where(usable, t / safe_norm(t), jnp.broadcast_to(basis[..., 0, :], t.shape))
-    return jnp.concatenate([x[..., None, :] for x in (n, t, math.cross(n, t))], axis=-2)
+    return jnp.concatenate([x[..., None, :] for x in (n, t, vector.cross(n, t))], axis=-2)
 
 
 def _orthogonal(x: Array, n: Array) -> Array:

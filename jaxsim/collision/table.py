@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
-from jaxsim.collision.box import box_box
-from jaxsim.collision.capsule import capsule_capsule
-from jaxsim.collision.capsule_box import capsule_box
-from jaxsim.collision.plane import plane_box, plane_capsule, plane_cylinder, plane_ellipsoid, plane_sphere
+from jaxsim.collision.colliders.box import box_box
+from jaxsim.collision.colliders.capsule import capsule_capsule
+from jaxsim.collision.colliders.capsule_box import capsule_box
+from jaxsim.collision.colliders.plane import plane_box, plane_capsule, plane_cylinder, plane_ellipsoid, plane_sphere
+from jaxsim.collision.colliders.sphere import sphere_box, sphere_capsule, sphere_cylinder, sphere_sphere
 from jaxsim.collision.shape import Contacts
-from jaxsim.collision.sphere import sphere_box, sphere_capsule, sphere_cylinder, sphere_sphere
-from jaxsim.types import GeomType as G
+from jaxsim.core.enums import GeomType as G
 
 Collider = Callable[..., Contacts]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import jax
 
-from jaxsim import bench
+from jaxsim.checks import throughput
 from jaxsim.commands.output import print_json, print_table, size, stderr
 from jaxsim.commands.source import InputError, not_negative, positive, resolve
 from jaxsim.devices import use_cores
@@ -27,7 +27,7 @@ _ROWS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    default = bench.Settings()
+    default = throughput.Settings()
     add = parser.add_argument
     add("--worlds", type=positive, default=default.worlds, help="worlds (%(default)s)")
     add("--steps", type=positive, default=default.steps, help="steps per rollout (%(default)s)")
@@ -51,19 +51,19 @@ def run(args: argparse.Namespace) -> int:
     """Run the command."""
     path = resolve(args.model)
     engines = ["jaxsim", *_others(args.against)]
-    bench.give_mjx_threads(engines)
+    throughput.give_mjx_threads(engines)
     present = use_cores(args.devices)
     if args.devices > present or args.worlds % args.devices:
         raise InputError(f"--devices {args.devices}: JAX has {present}, and they share {args.worlds} worlds equally")
     names = ("worlds", "steps", "repeats", "iterations", "ls_iterations", "tolerance", "control", "seed", "devices")
-    settings = bench.Settings(**{name: getattr(args, name) for name in names})
+    settings = throughput.Settings(**{name: getattr(args, name) for name in names})
     results: dict[str, dict[str, Any]] = {}
     with stderr().status("preparing") as status:
-        model = bench.load_for(path, settings)
-        start = bench.prepare(model, settings)
+        model = throughput.load_for(path, settings)
+        start = throughput.prepare(model, settings)
         for engine in engines:
             status.update(f"measuring {engine}")
-            results[engine] = bench.measure(path, engine, start, settings)
+            results[engine] = throughput.measure(path, engine, start, settings)
     record = {
         "model": str(path), "nv": model.nv, "nu": model.nu, "device": jax.devices()[0].device_kind,
         "settings": vars(settings), "engines": results, "ratios": ratios(results),
@@ -86,7 +86,7 @@ def ratios(results: dict[str, dict[str, Any]]) -> dict[str, dict[str, float]]:
 
 
 def _others(text: str) -> list[str]:
-    known = bench.ENGINES[1:]
+    known = throughput.ENGINES[1:]
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in known:

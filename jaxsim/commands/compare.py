@@ -7,7 +7,7 @@ contact diverge exponentially in any two solvers; only their first ten steps are
 import argparse
 from typing import Any
 
-from jaxsim import parity
+from jaxsim.checks import parity
 from jaxsim.commands.output import print_json, print_table, stderr
 from jaxsim.commands.source import InputError, positive, resolve
 from jaxsim.load import load

@@ -11,14 +11,14 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxsim.checks.support import unsupported
 from jaxsim.collision.pairs import candidate_pairs
 from jaxsim.commands.output import print_json, print_table, size
 from jaxsim.commands.source import positive, resolve
-from jaxsim.data import make_data
+from jaxsim.core.data import make_data
+from jaxsim.core.enums import Cone, DisableBit, EnableBit, EqType, GeomType, JointType, SensorType, TrnType
+from jaxsim.core.model import Model
 from jaxsim.load import load
-from jaxsim.model import Model
-from jaxsim.support import unsupported
-from jaxsim.types import Cone, DisableBit, EnableBit, EqType, GeomType, JointType, SensorType, TrnType
 
 _SIZES = (
     "nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "ntendon", "neq", "nactuator", "nsensor",

@@ -15,9 +15,9 @@ import numpy as np
 from jax import lax
 
 from jaxsim import devices
-from jaxsim.data import Data
-from jaxsim.model import Model
-from jaxsim.simulate import step
+from jaxsim.core.data import Data
+from jaxsim.core.model import Model
+from jaxsim.step import step
 
 Array = jax.Array
 

@@ -19,11 +19,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from jaxsim.commands.output import count, number, print_json, stderr
 from jaxsim.commands.recording import Plan, Runner
 from jaxsim.commands.source import InputError, not_negative, positive, resolve, writable
-from jaxsim.data import Data, make_data, report, warnings_of
+from jaxsim.core.data import Data, make_data, report, warnings_of
+from jaxsim.core.enums import EnableBit
+from jaxsim.core.model import Model
 from jaxsim.devices import use_cores
 from jaxsim.load import load
-from jaxsim.model import Model
-from jaxsim.types import EnableBit
 from jaxsim.viewer import Trajectory, write_player
 
 

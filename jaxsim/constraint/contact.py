@@ -7,16 +7,16 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxsim import math
+from jaxsim.algebra import vector
+from jaxsim.algebra.select import take
+from jaxsim.algebra.tree import ancestor
 from jaxsim.collision.compact import gather
 from jaxsim.collision.driver import Touching, pairs_of
 from jaxsim.collision.params import pair_params
 from jaxsim.constraint.impedance import impedance, reference, regularization
-from jaxsim.data import Data
-from jaxsim.dynamics.tree import ancestor
-from jaxsim.model import Model
-from jaxsim.rows import take
-from jaxsim.types import MAXIMP, MINIMP, Cone
+from jaxsim.core.data import Data
+from jaxsim.core.enums import MAXIMP, MINIMP, Cone
+from jaxsim.core.model import Model
 
 Array = jax.Array
 
@@ -148,11 +148,11 @@ def _along(d: Data, frame: Array, arm: Array, dim: int) -> Array:
     """w . cdof for the first dim axes of each contact [n, dim, nv]."""
     n = frame.shape[0]
     linear = frame[:, : min(dim, 3)]
-    torque = math.cross(jnp.broadcast_to(arm[:, None], linear.shape), linear)
-    wrench = math.join(torque, linear)
+    torque = vector.cross(jnp.broadcast_to(arm[:, None], linear.shape), linear)
+    wrench = vector.join(torque, linear)
     if dim > 3:
         spin = frame[:, : dim - 3]
-        wrench = jnp.concatenate([wrench, math.join(spin, jnp.zeros_like(spin))], axis=1)
+        wrench = jnp.concatenate([wrench, vector.join(spin, jnp.zeros_like(spin))], axis=1)
     flat = lax.dot_general(
         wrench.reshape(n * dim, 6), d.cdof, (((1,), (1,)), ((), ())), precision=lax.Precision.HIGHEST
     )

@@ -7,12 +7,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxsim import math, spatial
-from jaxsim.data import Data
-from jaxsim.dynamics.tree import ancestor
-from jaxsim.model import Model
-from jaxsim.rows import take
-from jaxsim.types import EqType, ObjType
+from jaxsim.algebra import quaternion, spatial, vector
+from jaxsim.algebra.select import product, take
+from jaxsim.algebra.tree import ancestor
+from jaxsim.core.data import Data
+from jaxsim.core.enums import EqType, ObjType
+from jaxsim.core.model import Model
+from jaxsim.dynamics.com import com_vel
 
 Array = jax.Array
 
@@ -72,7 +73,7 @@ def anchor_points(
     for obj, column in ((m.eq_obj1id[chosen], first), (m.eq_obj2id[chosen], second)):
         body = np.where(by_site, m.site_bodyid[np.where(by_site, obj, 0)] if m.nsite else 0, obj)
         mat = take(d.xmat, body).reshape(-1, 3, 3)
-        point = take(d.xpos, body) + math.matvec(mat, data[:, column : column + 3])
+        point = take(d.xpos, body) + vector.matvec(mat, data[:, column : column + 3])
         if by_site.any():
             site = take(d.site_xpos, np.where(by_site, obj, 0))
             point = jnp.where(by_site[:, None], site, point)
@@ -94,7 +95,7 @@ def _point_jacobian(m: Model, d: Data, body: np.ndarray, point: Array) -> tuple[
     moves = jnp.asarray(ancestor(m.topology)[body], point.dtype)[:, None]
     arm = point - take(d.subtree_com, m.body_rootid[body])
     turn, slide = spatial.halves(d.cdof)
-    linear = slide[None] + math.cross(
+    linear = slide[None] + vector.cross(
         jnp.broadcast_to(turn[None], (len(body), *turn.shape)),
         jnp.broadcast_to(arm[:, None], (len(body), *turn.shape)),
     )
@@ -102,16 +103,13 @@ def _point_jacobian(m: Model, d: Data, body: np.ndarray, point: Array) -> tuple[
     rate = _acceleration_bias(m, d, body)
     omega, velocity = spatial.halves(spatial.shift_motion(take(d.cvel, body), arm))
     angular_dot, linear_dot = spatial.halves(spatial.shift_motion(rate, arm))
-    linear_dot = linear_dot + math.cross(omega, velocity)
+    linear_dot = linear_dot + vector.cross(omega, velocity)
     angular = jnp.broadcast_to(turn[None], (len(body), *turn.shape))
     return jnp.swapaxes(linear, 1, 2) * moves, jnp.swapaxes(angular, 1, 2) * moves, linear_dot, angular_dot
 
 
 def _acceleration_bias(m: Model, d: Data, body: np.ndarray) -> Array:
     """Spatial acceleration of bodies [n, 6] at zero qacc and without gravity."""
-    from jaxsim.dynamics.com import com_vel
-    from jaxsim.rows import product
-
     _, cdof_dot = com_vel(m, d)
     return take(product(ancestor(m.topology), cdof_dot * d.qvel[:, None]), body)
 
@@ -124,7 +122,7 @@ def _connect(m: Model, d: Data, chosen: np.ndarray) -> EqualityRows:
     weight = take(m.body_invweight0, a.body1)[:, 0] + take(m.body_invweight0, a.body2)[:, 0]
     return EqualityRows(
         a.linear.reshape(3 * n, nv), pos.reshape(-1), *_solver_params(m, d, chosen, 3),
-        jnp.repeat(weight, 3), jnp.repeat(math.norm(pos), 3), a.linear_dot.reshape(-1),
+        jnp.repeat(weight, 3), jnp.repeat(vector.norm(pos), 3), a.linear_dot.reshape(-1),
     )  # fmt: skip
 
 
@@ -140,8 +138,8 @@ def weld_sides(
         site1 = take(m.site_quat, np.where(by_site[:, 0], m.eq_obj1id[chosen], 0))
         site2 = take(m.site_quat, np.where(by_site[:, 0], m.eq_obj2id[chosen], 0))
         relative, offset = jnp.where(by_site, site1, relative), jnp.where(by_site, site2, offset)
-    left = math.quat_conj(math.quat_mul(q2, offset))
-    return left, math.quat_mul(q1, relative), data[:, 10:11]
+    left = quaternion.conj(quaternion.mul(q2, offset))
+    return left, quaternion.mul(q1, relative), data[:, 10:11]
 
 
 def _weld(m: Model, d: Data, chosen: np.ndarray) -> EqualityRows:
@@ -149,38 +147,38 @@ def _weld(m: Model, d: Data, chosen: np.ndarray) -> EqualityRows:
     a = _anchors(m, d, chosen, 3, 0)
     n, nv = len(chosen), m.nv
     left, right, scale = weld_sides(m, d, chosen, a.body1, a.body2)
-    twist = math.quat_mul(left, right)[:, 1:] * scale
+    twist = quaternion.mul(left, right)[:, 1:] * scale
     pos = jnp.concatenate([a.point1 - a.point2, twist], axis=1)
 
     # d/dt (left (0, w) right) / 2 with left and right turning with their own bodies
     axis = jnp.swapaxes(a.angular, 1, 2)
     spread = (n, nv, 4)
-    turned = math.quat_mul(
-        math.quat_mul(jnp.broadcast_to(left[:, None], spread), _pure(axis)),
+    turned = quaternion.mul(
+        quaternion.mul(jnp.broadcast_to(left[:, None], spread), _pure(axis)),
         jnp.broadcast_to(right[:, None], spread),
     )
     rotation = 0.5 * jnp.swapaxes(turned[..., 1:], 1, 2) * scale[:, None]
     w1, w2 = take(d.cvel, a.body1)[:, :3], take(d.cvel, a.body2)[:, :3]
-    left_dot = -0.5 * math.quat_mul(left, _pure(w2))
-    right_dot = 0.5 * math.quat_mul(_pure(w1), right)
+    left_dot = -0.5 * quaternion.mul(left, _pure(w2))
+    right_dot = 0.5 * quaternion.mul(_pure(w1), right)
     relative_w = _pure(w1 - w2)
     bias = (
-        math.quat_mul(math.quat_mul(left_dot, relative_w), right)
-        + math.quat_mul(math.quat_mul(left, _pure(a.angular_dot)), right)
-        + math.quat_mul(math.quat_mul(left, relative_w), right_dot)
+        quaternion.mul(quaternion.mul(left_dot, relative_w), right)
+        + quaternion.mul(quaternion.mul(left, _pure(a.angular_dot)), right)
+        + quaternion.mul(quaternion.mul(left, relative_w), right_dot)
     )
     bias = jnp.concatenate([a.linear_dot, 0.5 * bias[:, 1:] * scale], axis=1)
     weight = take(m.body_invweight0, a.body1) + take(m.body_invweight0, a.body2)
     return EqualityRows(
         jnp.concatenate([a.linear, rotation], axis=1).reshape(6 * n, nv), pos.reshape(-1),
         *_solver_params(m, d, chosen, 6), jnp.repeat(weight, 3, axis=1).reshape(-1),
-        jnp.repeat(math.norm(pos), 6), bias.reshape(-1),
+        jnp.repeat(vector.norm(pos), 6), bias.reshape(-1),
     )  # fmt: skip
 
 
 def _pure(v: Array) -> Array:
     """Quaternion with zero scalar part."""
-    return math.join(jnp.zeros_like(v[..., :1]), v)
+    return vector.join(jnp.zeros_like(v[..., :1]), v)
 
 
 def _coupling(m: Model, d: Data, ten_J: Array, chosen: np.ndarray, eq_type: EqType) -> EqualityRows:

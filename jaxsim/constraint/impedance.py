@@ -5,9 +5,9 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxsim.math import columns
-from jaxsim.model import Model
-from jaxsim.types import MAXIMP, MINIMP, MINVAL, DisableBit
+from jaxsim.algebra.vector import columns
+from jaxsim.core.enums import MAXIMP, MINIMP, MINVAL, DisableBit
+from jaxsim.core.model import Model
 
 Array = jax.Array
 

@@ -13,15 +13,16 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxsim import math
+from jaxsim.algebra import quaternion, vector
+from jaxsim.algebra.select import scatter_add, take
 from jaxsim.collision.driver import Touching
 from jaxsim.constraint.contact import ContactRows, contact_rows
 from jaxsim.constraint.equality import equality_rows
 from jaxsim.constraint.impedance import impedance, regularization
-from jaxsim.data import Data
-from jaxsim.model import Model, Topology
-from jaxsim.rows import scatter_add, take
-from jaxsim.types import DisableBit, JointType
+from jaxsim.core.data import Data
+from jaxsim.core.enums import DisableBit, JointType
+from jaxsim.core.model import Model
+from jaxsim.core.topology import Topology
 
 Array = jax.Array
 
@@ -207,8 +208,8 @@ def _tendon_friction(m: Model, ten_J: Array) -> _Scalar:
 
 def _ball_limits(m: Model, d: Data, balls: np.ndarray) -> _Scalar:
     adr = (m.jnt_qposadr[balls][:, None] + np.arange(4)).ravel()
-    quat = math.normalize(take(d.qpos, adr).reshape(-1, 4))
-    axis, angle = math.normalize_with_norm(math.quat_to_rotation_vector(quat))
+    quat = vector.normalize(take(d.qpos, adr).reshape(-1, 4))
+    axis, angle = vector.normalize_with_norm(quaternion.log(quat))
     span = take(m.jnt_range, balls)
     distance = jnp.maximum(span[:, 0], span[:, 1]) - angle
     dofs = m.jnt_dofadr[balls][:, None] + np.arange(3)

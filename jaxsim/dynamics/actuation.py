@@ -5,10 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxsim.data import Data
-from jaxsim.model import Model
-from jaxsim.rows import put, scatter_add, take
-from jaxsim.types import MAXVAL, MINVAL, BiasType, DisableBit, DynType, GainType, JointType, TrnType, Warning
+from jaxsim.algebra.select import put, scatter_add, take
+from jaxsim.core.data import Data
+from jaxsim.core.enums import MAXVAL, MINVAL, BiasType, DisableBit, DynType, GainType, JointType, TrnType, WarningType
+from jaxsim.core.model import Model
 
 Array = jax.Array
 
@@ -50,7 +50,7 @@ def actuation(m: Model, d: Data, moment: Array, qfrc_gravcomp: Array) -> Data:
         zero = jnp.zeros(m.nv, dtype)
         return d.replace(qfrc_actuator=zero, actuator_force=jnp.zeros(m.nout, dtype), act_dot=jnp.zeros(m.na, dtype))
     ctrl = _controls(m, d)
-    warning = d.warning.at[Warning.BADCTRL].add(bad_control(d).astype(jnp.int32))
+    warning = d.warning.at[WarningType.BADCTRL].add(bad_control(d).astype(jnp.int32))
     d = d.replace(act_dot=_act_dot(m, d, ctrl), warning=warning)
     signal = _signal(m, d, ctrl)
     length, velocity = d.actuator_length, d.actuator_velocity

@@ -3,9 +3,9 @@
 import jax
 import numpy as np
 
-from jaxsim.model import Model
-from jaxsim.rows import scatter_add, take
-from jaxsim.types import TrnType
+from jaxsim.algebra.select import scatter_add, take
+from jaxsim.core.enums import TrnType
+from jaxsim.core.model import Model
 
 Array = jax.Array
 

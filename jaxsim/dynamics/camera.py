@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxsim import math
-from jaxsim.data import Data
-from jaxsim.model import Model
-from jaxsim.rows import gather_groups, take
+from jaxsim.algebra import quaternion, vector
+from jaxsim.algebra.select import gather_groups, take
+from jaxsim.core.data import Data
+from jaxsim.core.model import Model
 
 Array = jax.Array
 
@@ -37,17 +37,17 @@ def _frames(m: Model, d: Data, cameras: np.ndarray, mode: int) -> tuple[Array, A
     if mode == TRACKCOM:
         return take(d.subtree_com, body) + take(m.cam_poscom0, cameras), take(m.cam_mat0, cameras)
     quat = take(d.xquat, body)
-    pos = take(d.xpos, body) + math.rotate(quat, take(m.cam_pos, cameras))
+    pos = take(d.xpos, body) + quaternion.rotate(quat, take(m.cam_pos, cameras))
     if mode == FIXED:
-        return pos, math.quat_to_mat(math.quat_mul(quat, take(m.cam_quat, cameras)))
+        return pos, quaternion.to_mat(quaternion.mul(quat, take(m.cam_quat, cameras)))
     target = take(d.xpos if mode == TARGETBODY else d.subtree_com, m.cam_targetbodyid[cameras])
     return pos, _looking_at(pos - target)
 
 
 def _looking_at(backward: Array) -> Array:
     """Orientation [n, 9] whose z axis points backward and whose x axis is horizontal."""
-    z = math.normalize(backward)
+    z = vector.normalize(backward)
     up = jnp.broadcast_to(jnp.asarray([[0.0, 0.0, 1.0]], z.dtype), z.shape)
-    x = math.normalize(math.cross(up, z))
-    y = math.normalize(math.cross(z, x))
+    x = vector.normalize(vector.cross(up, z))
+    y = vector.normalize(vector.cross(z, x))
     return jnp.stack([x, y, z], axis=2).reshape(-1, 9)

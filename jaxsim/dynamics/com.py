@@ -5,13 +5,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxsim import math, spatial
-from jaxsim.data import Data
+from jaxsim.algebra import spatial, vector
+from jaxsim.algebra.select import gather_groups, product, take
+from jaxsim.algebra.tree import ancestor, dof_chain, dof_local_com, subtree, velocity_before
+from jaxsim.core.data import Data
+from jaxsim.core.enums import MINVAL, DisableBit, JointType
+from jaxsim.core.model import Model
 from jaxsim.dynamics.armature import joint_armature
-from jaxsim.dynamics.tree import ancestor, dof_chain, dof_local_com, subtree, velocity_before
-from jaxsim.model import Model
-from jaxsim.rows import gather_groups, product, take
-from jaxsim.types import MINVAL, JointType
 
 Array = jax.Array
 
@@ -44,7 +44,7 @@ def _motion_axes(m: Model, d: Data) -> Array:
         groups.append((translate, jnp.asarray(np.eye(6)[3 + within[translate]], dtype)))
     if len(slide):
         axis = take(d.xaxis, joint[slide])
-        groups.append((slide, math.join(jnp.zeros_like(axis), axis)))
+        groups.append((slide, vector.join(jnp.zeros_like(axis), axis)))
     turning = np.concatenate([hinge, spin])
     if len(turning):
         axes = []
@@ -57,7 +57,7 @@ def _motion_axes(m: Model, d: Data) -> Array:
         axis = jnp.concatenate(axes) if len(axes) > 1 else axes[0]
         root = dof_local_com(m.topology)[turning]
         offset = take(d.subtree_com, root) - take(d.xanchor, joint[turning])
-        groups.append((turning, math.join(axis, math.cross(axis, offset))))
+        groups.append((turning, vector.join(axis, vector.cross(axis, offset))))
     return gather_groups(groups, m.nv) if groups else jnp.zeros((0, 6), dtype)
 
 
@@ -97,8 +97,6 @@ def rne(m: Model, d: Data, cdof_dot: Array, qacc: Array | None = None) -> Array:
 
 def gravity_acceleration(m: Model) -> Array:
     """[1, 6] acceleration of the world that stands for gravity."""
-    from jaxsim.types import DisableBit
-
     g = m.opt.gravity * (0 if m.opt.disables(DisableBit.GRAVITY) else 1)
     return jnp.concatenate([jnp.zeros_like(g), -g])[None]
 
@@ -106,10 +104,10 @@ def gravity_acceleration(m: Model) -> Array:
 def project_forces(m: Model, d: Data, force: Array) -> Array:
     """Generalised force [nv] of force vectors [nbody, 6] on bodies, about each tree's com."""
     total = product(subtree(m.topology), force)
-    return math.dot(d.cdof, take(total, m.dof_bodyid))
+    return vector.dot(d.cdof, take(total, m.dof_bodyid))
 
 
 def project_wrenches(m: Model, d: Data, force: Array, torque: Array, point: Array) -> Array:
     """Generalised force [nv] of world forces and torques [nbody, 3] at points [nbody, 3] of bodies."""
     arm = point - take(d.subtree_com, m.body_rootid)
-    return project_forces(m, d, math.join(torque + math.cross(arm, force), force))
+    return project_forces(m, d, vector.join(torque + vector.cross(arm, force), force))

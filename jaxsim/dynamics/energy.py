@@ -4,11 +4,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxsim import math
-from jaxsim.data import Data
-from jaxsim.model import Model
-from jaxsim.rows import take
-from jaxsim.types import DisableBit, EnableBit, JointType
+from jaxsim.algebra import quaternion, vector
+from jaxsim.algebra.select import gather_groups, take
+from jaxsim.core.data import Data
+from jaxsim.core.enums import DisableBit, EnableBit, JointType
+from jaxsim.core.model import Model
 
 
 def energy(m: Model, d: Data) -> Data:
@@ -47,8 +47,6 @@ def _spring(linear, poly, x):
 
 def _joint_stretch(m: Model, d: Data):
     """Distance of each joint from qpos_spring [njnt]: signed for scalar joints, else the rotation angle."""
-    from jaxsim.rows import gather_groups
-
     groups = []
     scalar = np.flatnonzero((m.jnt_type == JointType.SLIDE) | (m.jnt_type == JointType.HINGE))
     if len(scalar):
@@ -59,7 +57,7 @@ def _joint_stretch(m: Model, d: Data):
         if len(joints):
             adr = (m.jnt_qposadr[joints][:, None] + skip + np.arange(4)).ravel()
             now, rest = take(d.qpos, adr).reshape(-1, 4), take(m.qpos_spring, adr).reshape(-1, 4)
-            groups.append((joints, math.norm(math.quat_subtract(math.normalize(now), rest))))
+            groups.append((joints, vector.norm(quaternion.subtract(vector.normalize(now), rest))))
     return gather_groups(groups, m.njnt) if groups else jnp.zeros(0, d.qpos.dtype)
 
 
@@ -67,4 +65,4 @@ def _free_translation(m: Model, d: Data):
     joints = np.flatnonzero(m.jnt_type == JointType.FREE)
     if len(joints):
         adr = (m.jnt_qposadr[joints][:, None] + np.arange(3)).ravel()
-        yield joints, math.norm((take(d.qpos, adr) - take(m.qpos_spring, adr)).reshape(-1, 3))
+        yield joints, vector.norm((take(d.qpos, adr) - take(m.qpos_spring, adr)).reshape(-1, 3))

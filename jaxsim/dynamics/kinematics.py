@@ -4,12 +4,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxsim import math
-from jaxsim.data import Data
-from jaxsim.dynamics.tree import pose_jumps
-from jaxsim.model import Model
-from jaxsim.rows import gather_groups, put, take
-from jaxsim.types import JointType
+from jaxsim.algebra import quaternion, vector
+from jaxsim.algebra.select import gather_groups, put, take
+from jaxsim.algebra.tree import pose_jumps
+from jaxsim.core.data import Data
+from jaxsim.core.enums import JointType
+from jaxsim.core.model import Model
 
 Array = jax.Array
 
@@ -23,9 +23,9 @@ def kinematics(m: Model, d: Data) -> Data:
     pos, quat, anchor, axis = _local_poses(m, d)
     for parent in pose_jumps(m.topology):
         above = take(quat, parent)
-        pos = take(pos, parent) + math.rotate(above, pos)
-        quat = math.quat_mul(above, quat)
-    quat = math.normalize(quat)
+        pos = take(pos, parent) + quaternion.rotate(above, pos)
+        quat = quaternion.mul(above, quat)
+    quat = vector.normalize(quat)
 
     return d.replace(xpos=pos, xquat=quat, **_attached(m, pos, quat, anchor, axis))
 
@@ -40,10 +40,10 @@ def _attached(m: Model, pos: Array, quat: Array, anchor: Array, axis: Array) -> 
     carrier = np.concatenate([body, parent, parent])
     points = jnp.concatenate([m.body_ipos, m.geom_pos, m.site_pos, anchor, axis])
     frames = jnp.concatenate([m.body_iquat, m.geom_quat, m.site_quat])
-    turned = math.rotate(take(quat, carrier), points)
+    turned = quaternion.rotate(take(quat, carrier), points)
     n = len(body) + m.njnt
     world = take(pos, carrier[:n]) + turned[:n]
-    mat = math.quat_to_mat(jnp.concatenate([quat, math.quat_mul(take(quat, body), frames)]))
+    mat = quaternion.to_mat(jnp.concatenate([quat, quaternion.mul(take(quat, body), frames)]))
     inertial, geom, site = m.nbody, m.nbody + m.ngeom, len(body)
     return {
         "xmat": mat[: m.nbody],
@@ -73,7 +73,7 @@ def _local_poses(m: Model, d: Data) -> tuple[Array, Array, Array, Array]:
             root = take(d.qpos, (adr[:, None] + np.arange(3)).ravel()).reshape(-1, 3)
             turn = take(d.qpos, (adr[:, None] + np.arange(3, 7)).ravel()).reshape(-1, 4)
             pos = put(pos, bodies_free, root)
-            quat = put(quat, bodies_free, math.normalize(turn))
+            quat = put(quat, bodies_free, vector.normalize(turn))
             anchors.append((free, root))
             axes.append((free, take(m.jnt_axis, free)))
         if len(joints):
@@ -91,13 +91,13 @@ def _rest_poses(m: Model, d: Data) -> tuple[Array, Array]:
     mocap = np.flatnonzero(m.body_mocapid >= 0)
     order = m.body_mocapid[mocap]
     pos = put(m.body_pos, mocap, take(d.mocap_pos, order))
-    return pos, put(m.body_quat, mocap, math.normalize(take(d.mocap_quat, order)))
+    return pos, put(m.body_quat, mocap, vector.normalize(take(d.mocap_quat, order)))
 
 
 def _apply_joints(m: Model, d: Data, joints: np.ndarray, pos: Array, quat: Array):
     """Move bodies by one joint each (slide, hinge or ball); anchors and axes, all in the parent frame."""
     n, offset = len(joints), take(m.jnt_pos, joints)
-    turned = math.rotate(jnp.concatenate([quat, quat]), jnp.concatenate([take(m.jnt_axis, joints), offset]))
+    turned = quaternion.rotate(jnp.concatenate([quat, quat]), jnp.concatenate([take(m.jnt_axis, joints), offset]))
     axis, anchor = turned[:n], pos + turned[n:]
     kind = m.jnt_type[joints]
     adr = m.jnt_qposadr[joints]
@@ -110,16 +110,16 @@ def _apply_joints(m: Model, d: Data, joints: np.ndarray, pos: Array, quat: Array
     turns = []
     if len(hinge):
         angle = take(d.qpos, adr[hinge]) - take(m.qpos0, adr[hinge])
-        turns.append((hinge, math.axis_angle_to_quat(take(m.jnt_axis, joints[hinge]), angle)))
+        turns.append((hinge, quaternion.from_axis_angle(take(m.jnt_axis, joints[hinge]), angle)))
     if len(ball):
         turn = take(d.qpos, (adr[ball][:, None] + np.arange(4)).ravel()).reshape(-1, 4)
-        turns.append((ball, math.normalize(turn)))
+        turns.append((ball, vector.normalize(turn)))
     if turns:
         rotating = np.concatenate([i for i, _ in turns])
         turn = jnp.concatenate([t for _, t in turns]) if len(turns) > 1 else turns[0][1]
-        turned = math.quat_mul(take(quat, rotating), turn)
+        turned = quaternion.mul(take(quat, rotating), turn)
         # the anchor stays where it is
-        moved.append((rotating, take(anchor, rotating) - math.rotate(turned, take(offset, rotating)), turned))
+        moved.append((rotating, take(anchor, rotating) - quaternion.rotate(turned, take(offset, rotating)), turned))
     new_pos = gather_groups([(i, p) for i, p, _ in moved], len(joints))
     new_quat = gather_groups([(i, q) for i, _, q in moved], len(joints))
     return new_pos, new_quat, anchor, axis

@@ -5,12 +5,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxsim import math
-from jaxsim.data import Data
+from jaxsim.algebra import quaternion, vector
+from jaxsim.algebra.select import gather_groups, scatter_add, take
+from jaxsim.core.data import Data
+from jaxsim.core.enums import DisableBit, JointType, TrnType
+from jaxsim.core.model import Model
 from jaxsim.dynamics.com import project_wrenches
-from jaxsim.model import Model
-from jaxsim.rows import gather_groups, scatter_add, take
-from jaxsim.types import DisableBit, JointType, TrnType
 
 Array = jax.Array
 
@@ -67,13 +67,13 @@ def _joint_springs(m: Model, d: Data) -> Array:
         if len(joints):
             adr = (m.jnt_qposadr[joints][:, None] + skip + np.arange(4)).ravel()
             now, rest = take(d.qpos, adr).reshape(-1, 4), take(m.qpos_spring, adr).reshape(-1, 4)
-            x = math.quat_subtract(math.normalize(now), rest)
+            x = quaternion.subtract(vector.normalize(now), rest)
             groups.append(_vector_spring(m, joints, x, m.jnt_dofadr[joints] + skip))
     return gather_groups(groups, m.nv) if groups else jnp.zeros(m.nv, d.qpos.dtype)
 
 
 def _vector_spring(m: Model, joints: np.ndarray, x: Array, dofs: np.ndarray) -> tuple[np.ndarray, Array]:
-    k = poly_force(take(m.jnt_stiffness, joints), take(m.jnt_stiffnesspoly, joints), math.norm(x))
+    k = poly_force(take(m.jnt_stiffness, joints), take(m.jnt_stiffnesspoly, joints), vector.norm(x))
     return (dofs[:, None] + np.arange(3)).ravel(), (-k[:, None] * x).reshape(-1)
 
 

@@ -5,12 +5,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxsim.data import Data
+from jaxsim.algebra.select import take
+from jaxsim.algebra.tree import coupled
+from jaxsim.core.data import Data
+from jaxsim.core.enums import WrapType
+from jaxsim.core.model import Model
 from jaxsim.dynamics.armature import armature_of_tendons
-from jaxsim.dynamics.tree import coupled
-from jaxsim.model import Model
-from jaxsim.rows import take
-from jaxsim.types import WrapType
 
 Array = jax.Array
 

@@ -4,11 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxsim import math
-from jaxsim.data import Data
-from jaxsim.model import Model
-from jaxsim.rows import gather_groups, take
-from jaxsim.types import JointType, TrnType
+from jaxsim.algebra import quaternion, vector
+from jaxsim.algebra.select import gather_groups, take
+from jaxsim.core.data import Data
+from jaxsim.core.enums import JointType, TrnType
+from jaxsim.core.model import Model
 
 Array = jax.Array
 
@@ -52,22 +52,22 @@ def _spread(m: Model, arm: Array, first_dof: np.ndarray) -> Array:
 def _in_parent(m: Model, chosen: np.ndarray, quat: Array, axis: Array) -> Array:
     """Gear axes [n, 3], turned into the parent frame for JOINTINPARENT."""
     in_parent = (m.actuator_trntype[chosen] == TrnType.JOINTINPARENT)[:, None]
-    return jnp.where(in_parent, math.rotate(math.quat_conj(quat), axis), axis)
+    return jnp.where(in_parent, quaternion.rotate(quaternion.conj(quat), axis), axis)
 
 
 def _ball(m: Model, d: Data, chosen: np.ndarray) -> tuple[Array, Array]:
     joint = m.actuator_trnid[chosen, 0]
     adr = m.jnt_qposadr[joint][:, None] + np.arange(4)
-    quat = math.normalize(take(d.qpos, adr.ravel()).reshape(-1, 4))
+    quat = vector.normalize(take(d.qpos, adr.ravel()).reshape(-1, 4))
     axis = _in_parent(m, chosen, quat, take(m.actuator_gear, chosen)[:, :3])
-    length = math.dot(math.quat_to_rotation_vector(quat), axis)
+    length = vector.dot(quaternion.log(quat), axis)
     return length, _spread(m, axis, m.jnt_dofadr[joint])
 
 
 def _free(m: Model, d: Data, chosen: np.ndarray) -> tuple[Array, Array]:
     joint = m.actuator_trnid[chosen, 0]
     adr = m.jnt_qposadr[joint][:, None] + np.arange(3, 7)
-    quat = math.normalize(take(d.qpos, adr.ravel()).reshape(-1, 4))
+    quat = vector.normalize(take(d.qpos, adr.ravel()).reshape(-1, 4))
     gear = take(m.actuator_gear, chosen)
-    arm = math.join(gear[:, :3], _in_parent(m, chosen, quat, gear[:, 3:]))
+    arm = vector.join(gear[:, :3], _in_parent(m, chosen, quat, gear[:, 3:]))
     return jnp.zeros(len(chosen), arm.dtype), _spread(m, arm, m.jnt_dofadr[joint])

@@ -13,9 +13,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jaxsim.algebra.select import scatter_add
 from jaxsim.constraint.contact import ContactRows
 from jaxsim.constraint.rows import RowKinds, Rows, mul_scalar, mul_scalar_t
-from jaxsim.rows import scatter_add
 from jaxsim.solvers.linear import gram_blocks
 
 Array = jax.Array

@@ -1,0 +1,83 @@
+"""Quaternions [..., 4] in (w, x, y, z) order, written on component columns."""
+
+import jax
+import jax.numpy as jnp
+
+from jaxsim.algebra import vector
+
+Array = jax.Array
+
+
+def mul(a: Array, b: Array) -> Array:
+    """Hamilton product [..., 4] (mju_mulQuat)."""
+    aw, ax, ay, az = vector.columns(a)
+    bw, bx, by, bz = vector.columns(b)
+    return vector.join(
+        aw * bw - ax * bx - ay * by - az * bz,
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+    )
+
+
+def conj(q: Array) -> Array:
+    """Inverse of a unit quaternion."""
+    return q * jnp.array([1, -1, -1, -1], q.dtype).reshape((1,) * (q.ndim - 1) + (4,))
+
+
+def to_mat(q: Array) -> Array:
+    """Rotation matrix [..., 9], row-major, of a unit quaternion [..., 4] (mju_quat2Mat)."""
+    w, x, y, z = vector.columns(q)
+    ww, xx, yy, zz = w * w, x * x, y * y, z * z
+    wx, wy, wz, xy, xz, yz = w * x, w * y, w * z, x * y, x * z, y * z
+    return vector.join(
+        ww + xx - yy - zz, 2 * (xy - wz), 2 * (xz + wy),
+        2 * (xy + wz), ww - xx + yy - zz, 2 * (yz - wx),
+        2 * (xz - wy), 2 * (yz + wx), ww - xx - yy + zz,
+    )  # fmt: skip
+
+
+def rotate(q: Array, v: Array) -> Array:
+    """Rotate v [..., 3] by the unit quaternion q [..., 4] (mju_rotVecQuat)."""
+    w, u = q[..., :1], q[..., 1:]
+    t = 2 * vector.cross(u, v)
+    return v + w * t + vector.cross(u, t)
+
+
+def from_axis_angle(axis: Array, angle: Array) -> Array:
+    """Quaternion of a rotation about a unit axis [..., 3] by angle [...] (rad)."""
+    half = 0.5 * angle[..., None]
+    return vector.join(jnp.cos(half), jnp.sin(half) * axis)
+
+
+def exp(v: Array) -> Array:
+    """Exponential map of a rotation vector [..., 3] (rad), smooth at zero."""
+    square = vector.dot(v, v)[..., None]
+    small = square < 1e-8
+    half = 0.5 * jnp.sqrt(jnp.where(small, 1, square))
+    # sin(a/2)/a and cos(a/2) by series where a is tiny, which also keeps derivatives finite
+    s = jnp.where(small, 0.5 - square / 48, jnp.sin(half) / (2 * half))
+    c = jnp.where(small, 1 - square / 8, jnp.cos(half))
+    return vector.join(c, s * v)
+
+
+def log(q: Array) -> Array:
+    """Logarithm of a unit quaternion, angle in (-pi, pi] (mju_quat2Vel with dt = 1)."""
+    w, axis = q[..., :1], q[..., 1:]
+    sin_half = vector.norm(axis)[..., None]
+    angle = 2 * jnp.arctan2(sin_half, w)
+    angle = jnp.where(angle > jnp.pi, angle - 2 * jnp.pi, angle)
+    small = sin_half < 1e-6 if q.dtype == jnp.float64 else sin_half < 1e-4
+    # near identity angle/sin(angle/2) tends to 2 (with the sign of w)
+    scale = jnp.where(small, 2 * jnp.where(w < 0, -1, 1).astype(q.dtype), angle / jnp.where(small, 1, sin_half))
+    return scale * axis
+
+
+def integrate(q: Array, angular_velocity: Array, dt: Array) -> Array:
+    """Advance a quaternion by a body-frame angular velocity for a time dt (mju_quatIntegrate)."""
+    return mul(q, exp(angular_velocity * dt))
+
+
+def subtract(a: Array, b: Array) -> Array:
+    """Rotation vector that takes b to a, in the frame of b (mju_subQuat)."""
+    return log(mul(conj(b), a))

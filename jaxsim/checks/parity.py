@@ -1,0 +1,176 @@
+"""How far a model, its forward dynamics and a rollout are from MuJoCo C, field by field.
+
+MuJoCo C is asked for converged solutions (dense Jacobian, tolerance 0, no islands). Errors of arrays are
+max |ours - theirs| / (1 + max |theirs|), those of model fields max |ours - theirs| / (1e-3 + |theirs|).
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxsim.core.data import INPUTS, INTEGRATION_STATE, Data, make_data
+from jaxsim.core.fields import MODEL_REAL, OPTION_INT, OPTION_REAL, STAT_REAL
+from jaxsim.core.model import Model
+from jaxsim.step import forward, step
+
+STAGES = (
+    "xpos", "xquat", "xmat", "xipos", "ximat", "xanchor", "xaxis", "geom_xpos", "geom_xmat",
+    "site_xpos", "site_xmat", "subtree_com", "cdof", "cinert", "ten_length", "ten_velocity",
+    "actuator_length", "actuator_velocity", "cvel", "qfrc_bias", "qfrc_passive", "actuator_force",
+    "qfrc_actuator", "act_dot", "qfrc_smooth", "qacc_smooth", "qfrc_constraint", "qacc",
+    "sensordata",
+)  # fmt: skip
+
+# integers that say how MuJoCo stores or draws things, or that only its own algorithms use
+_NOT_PHYSICS = (
+    "adr", "bvh", "tree", "simple", "sameframe", "plugin", "matid", "dataid", "group", "_user",
+    "rgba", "intprm", "tex", "mat_", "skin", "mesh_", "light_", "cam_", "vis", "flex", "tuple",
+    "text", "name", "path", "oct", "B_", "M_", "D_", "map", "body_con",
+)  # fmt: skip
+STEPS_BETWEEN = (0, 40, 80)
+
+
+@contextmanager
+def double_precision() -> Iterator[None]:
+    """Compute in float64 within the block, on the CPU."""
+    with jax.enable_x64(True), jax.default_device(jax.devices("cpu")[0]):
+        yield
+
+
+def field_errors(model: Model, mj: Any) -> dict[str, float | str]:
+    """Relative error of every model field, or a sentence where shapes differ or one is missing."""
+    errors: dict[str, float | str] = {}
+    for name in (*MODEL_REAL, *_integer_fields(mj)):
+        errors[name] = _field_error(getattr(model, name, None), getattr(mj, name, None))
+    for prefix, names in (("opt", (*OPTION_REAL, *OPTION_INT)), ("stat", STAT_REAL)):
+        ours, theirs = getattr(model, prefix), getattr(mj, prefix)
+        for name in names:
+            errors[f"{prefix}.{name}"] = _field_error(getattr(ours, name, None), getattr(theirs, name, None))
+    return errors
+
+
+def _integer_fields(mj: Any) -> list[str]:
+    names = [n for n in dir(mj) if not n.startswith("_") and not any(s in n for s in _NOT_PHYSICS)]
+    arrays = {n: getattr(mj, n) for n in names}
+    return [n for n, a in arrays.items() if isinstance(a, np.ndarray) and a.dtype.kind in "iub" and a.size]
+
+
+def _field_error(ours: Any, theirs: Any) -> float | str:
+    if ours is None or theirs is None:
+        return "missing here" if ours is None else "missing there"
+    a, b = np.asarray(theirs, np.float64), np.asarray(ours, np.float64)
+    if a.size == b.size <= 1:
+        a, b = a.reshape(-1), b.reshape(-1)
+    if a.shape != b.shape:
+        return f"shape {list(b.shape)}, expected {list(a.shape)}"
+    return float(np.max(np.abs(a - b) / (1e-3 + np.abs(a)), initial=0.0))
+
+
+def converged(model: Model, mj: Any) -> Model:
+    """Ask both for converged solutions; `mj` is changed in place."""
+    import mujoco
+
+    mj.opt.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
+    mj.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_ISLAND)
+    mj.opt.tolerance, mj.opt.iterations = 0, max(100, mj.opt.iterations)
+    mj.opt.ls_iterations = max(50, mj.opt.ls_iterations)
+    opt = model.opt.replace(iterations=mj.opt.iterations, ls_iterations=mj.opt.ls_iterations, tolerance=0.0)
+    return model.replace(opt=opt)
+
+
+class Comparison:
+    """One model in both engines, side by side."""
+
+    def __init__(self, model: Model, mj: Any, seed: int = 1):
+        import mujoco
+
+        self._mujoco = mujoco
+        self.model, self.mj = converged(model, mj), mj
+        self.theirs = mujoco.MjData(mj)
+        if mj.nkey:
+            mujoco.mj_resetDataKeyframe(mj, self.theirs, 0)
+        self._rng = np.random.default_rng(seed)
+
+    def control(self) -> np.ndarray:
+        """Random controls in the middle of their range."""
+        mj = self.mj
+        low, high = mj.actuator_ctrlrange.reshape(-1, 2).T
+        limited = mj.actuator_ctrllimited.astype(bool)
+        low, high = np.where(limited, low, -1), np.where(limited, high, 1)
+        return low + (high - low) * self._rng.uniform(0.3, 0.7, mj.nu)
+
+    def ours(self) -> Data:
+        """Our Data in the state of theirs."""
+        data = make_data(self.model)
+        values = {}
+        for name in (*INTEGRATION_STATE, *INPUTS):
+            like = getattr(data, name)
+            # a copy: a jax array on the CPU may share the memory, which the next step overwrites
+            values[name] = jnp.asarray(np.array(getattr(self.theirs, name)).reshape(like.shape), like.dtype)
+        return data.replace(**values)
+
+    def diverged(self) -> bool:
+        """Whether MuJoCo C itself left all bounds, so that nothing can be compared."""
+        d = self.theirs
+        return not np.isfinite(d.qpos).all() or float(np.abs(d.qvel).max(initial=0)) > 1e6
+
+    def stage_errors(self) -> dict[str, float | str]:
+        """Largest error of every forward quantity over three states of a random motion."""
+        worst: dict[str, float | str] = {}
+        for steps in STEPS_BETWEEN:
+            for _ in range(steps):
+                self.theirs.ctrl[:] = self.control()
+                self._mujoco.mj_step(self.mj, self.theirs)
+            if self.diverged():
+                break
+            self.theirs.ctrl[:] = self.control()
+            self._mujoco.mj_forward(self.mj, self.theirs)
+            ours = forward(self.model, self.ours())
+            for name, error in self._errors_now(ours).items():
+                worst[name] = _worse(worst.get(name, 0.0), error)
+        return worst
+
+    def _errors_now(self, ours: Data) -> dict[str, float | str]:
+        inertia = np.zeros((self.mj.nv, self.mj.nv))
+        self._mujoco.mj_fullM(self.mj, self.theirs, inertia)
+        errors: dict[str, float | str] = {"qM": array_error(ours.qM, inertia)}
+        for name in STAGES:
+            theirs = getattr(self.theirs, name)
+            if np.size(theirs):
+                errors[name] = array_error(getattr(ours, name, None), theirs)
+        errors["ncon"] = float(abs(int(ours.ncon) - self.theirs.ncon))
+        return errors
+
+    def rollout_errors(self, steps: int) -> list[float]:
+        """Largest error of qpos after each step from the current state, with the same controls."""
+        ours, errors = self.ours(), []
+        for _ in range(steps):
+            control = self.control()
+            self.theirs.ctrl[:] = control
+            self._mujoco.mj_step(self.mj, self.theirs)
+            ours = step(self.model, ours.replace(ctrl=jnp.asarray(control)))
+            errors.append(float(np.abs(np.asarray(ours.qpos) - self.theirs.qpos).max(initial=0)))
+        return errors
+
+
+def _worse(a: float | str, b: float | str) -> float | str:
+    """The larger of two errors; a sentence is worse than any number."""
+    if isinstance(a, str) or isinstance(b, str):
+        return a if isinstance(a, str) else b
+    return max(a, b)
+
+
+def array_error(ours: Any, theirs: np.ndarray) -> float | str:
+    """max |ours - theirs| / (1 + max |theirs|), or a sentence."""
+    if ours is None:
+        return "missing here"
+    a, b = np.asarray(theirs, np.float64), np.asarray(ours, np.float64)
+    if a.size != b.size:
+        return f"shape {list(b.shape)}, expected {list(a.shape)}"
+    if not np.isfinite(b).all():
+        return "not finite"
+    return float(np.abs(a - b.reshape(a.shape)).max(initial=0) / (1 + np.abs(a).max(initial=0)))

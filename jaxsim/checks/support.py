@@ -1,0 +1,150 @@
+"""What the engine simulates: every feature of a compiled model that it does not is named."""
+
+import warnings
+from collections.abc import Callable, Iterator
+from enum import IntEnum
+
+import numpy as np
+
+from jaxsim.collision.pairs import candidate_pairs
+from jaxsim.collision.table import COLLIDERS
+from jaxsim.core.enums import (
+    BiasType,
+    DynType,
+    EnableBit,
+    EqType,
+    GainType,
+    GeomType,
+    Integrator,
+    SensorType,
+    Solver,
+    TendonType,
+    TrnType,
+)  # fmt: skip
+from jaxsim.core.model import Model
+from jaxsim.mjcf.errors import MjcfError, Place, Problem
+from jaxsim.sensors.table import SUPPORTED_SENSORS
+
+Where = Callable[[str, int], Place]
+
+
+# enumerated features: field of the topology -> enumeration, the members that are simulated, what it is called
+SIMULATED: dict[str, tuple[type[IntEnum], tuple[IntEnum, ...], str]] = {
+    "actuator_trntype": (TrnType, (TrnType.JOINT, TrnType.JOINTINPARENT, TrnType.TENDON), "transmission"),
+    "actuator_dyntype": (
+        DynType, (DynType.NONE, DynType.INTEGRATOR, DynType.FILTER, DynType.FILTEREXACT), "dynamics",
+    ),
+    "actuator_gaintype": (GainType, (GainType.FIXED, GainType.AFFINE), "gain"),
+    "actuator_biastype": (BiasType, (BiasType.NONE, BiasType.AFFINE), "bias"),
+    "eq_type": (EqType, (EqType.CONNECT, EqType.WELD, EqType.JOINT, EqType.TENDON), "equality"),
+    "tendon_type": (TendonType, (TendonType.FIXED,), "tendon"),
+    "sensor_type": (SensorType, SUPPORTED_SENSORS, "sensor"),
+}  # fmt: skip
+INTEGRATORS = (Integrator.EULER, Integrator.RK4, Integrator.IMPLICITFAST)
+REFUSED_FLAGS = (
+    EnableBit.SLEEP,
+    EnableBit.DIAGEXACT,
+    EnableBit.IPC,
+    EnableBit.SPECULATIVE,
+    EnableBit.INVDISCRETE,
+)
+# fields that must be zero: (kind, field) -> what it is called
+REFUSED_FIELDS = {
+    ("actuator", "actuator_delay"): "delay", ("sensor", "sensor_delay"): "delay",
+    ("sensor", "sensor_interval"): "interval", ("geom", "geom_adhesion"): "adhesion",
+    ("geom", "geom_surfacevel"): "surfacevel", ("pair", "pair_adhesion"): "adhesion",
+    ("joint", "jnt_springyield"): "springyield", ("tendon", "tendon_springyield"): "springyield",
+}  # fmt: skip
+
+
+def unsupported(model: Model) -> list[tuple[str, int, str]]:
+    """Every feature of the model that cannot be simulated yet: (kind, index, sentence)."""
+    return [*_options(model), *_elements(model), *_pairs(model)]
+
+
+def note_solver(model: Model) -> None:
+    """Warn that Newton stands in for PGS and CG: all three minimise the same cost, so only speed differs."""
+    if model.opt.solver != Solver.NEWTON:
+        name = Solver(model.opt.solver).name
+        warnings.warn(f"solver {name}: Newton is used instead and converges to the same solution", stacklevel=4)
+
+
+def _options(m: Model) -> Iterator[tuple[str, int, str]]:
+    o = m.opt
+    if o.integrator not in INTEGRATORS:
+        sentence = f"integrator {o.integrator.name.lower()} is not simulated; use Euler, RK4 or implicitfast"
+        yield "option", 0, sentence
+    if o.noslip_iterations > 0:
+        yield "option", 0, "noslip_iterations is not simulated"
+    if float(np.asarray(o.density)) > 0 or float(np.asarray(o.viscosity)) > 0:
+        yield "option", 0, "fluid forces (density, viscosity) are not simulated"
+    for bit in REFUSED_FLAGS:
+        if o.enables(bit):
+            yield "option", 0, f"enable flag {bit.name.lower()} is not simulated"
+    for size, what in (("nflex", "flexes"), ("nplugin", "plugins")):
+        if getattr(m.topology, size, 0):
+            yield "model", 0, f"{what} are not simulated"
+
+
+def _elements(m: Model) -> Iterator[tuple[str, int, str]]:
+    t = m.topology
+    kinds = {"actuator": "actuator", "eq": "equality", "tendon": "tendon", "sensor": "sensor"}
+    for field, (enum, allowed, what) in SIMULATED.items():
+        kind = kinds[field.split("_")[0]]
+        for i in np.flatnonzero(~np.isin(getattr(t, field), allowed)):
+            yield kind, int(i), f"{what} type {enum(int(getattr(t, field)[i])).name.lower()} is not simulated"
+    yield from _wrapping_setpoints(m)
+    for (kind, field), what in REFUSED_FIELDS.items():
+        value = np.asarray(getattr(m, field))
+        present = (value > 0) & np.isfinite(value)
+        for i in np.flatnonzero(present.any(axis=tuple(range(1, value.ndim)))):
+            yield kind, int(i), f"{what} is not simulated"
+    for name in ("actuator_history", "sensor_history"):
+        history = np.asarray(getattr(t, name)).reshape(-1, 2)[:, 0]
+        for i in np.flatnonzero(history > 0):
+            yield name.split("_")[0], int(i), "nsample (a history buffer) is not simulated"
+
+
+def _wrapping_setpoints(m: Model) -> Iterator[tuple[str, int, str]]:
+    """Position servos on ball joints choose among equivalent setpoints, which is not modelled."""
+    t = m.topology
+    for i in range(t.nactuator):
+        on_joint = t.actuator_trntype[i] in (TrnType.JOINT, TrnType.JOINTINPARENT)
+        servo = t.actuator_gaintype[i] == GainType.FIXED and t.actuator_biastype[i] == BiasType.AFFINE
+        if on_joint and servo and t.jnt_type[t.actuator_trnid[i, 0]] == 1:
+            yield "actuator", i, "a position servo on a ball joint is not simulated"
+
+
+def _pairs(m: Model) -> Iterator[tuple[str, int, str]]:
+    pairs = candidate_pairs(m.topology, int(m.opt.disableflags))
+    kinds = np.stack([m.geom_type[pairs.geom1], m.geom_type[pairs.geom2]], axis=1)
+    missing: dict[tuple[int, int], tuple[int, int]] = {}
+    for (a, b), g1, g2 in zip(kinds, pairs.geom1, pairs.geom2):
+        if (int(a), int(b)) not in COLLIDERS:
+            missing.setdefault((int(a), int(b)), (int(g1), int(g2)))
+    for (a, b), (g1, g2) in missing.items():
+        names = m.topology.names.get("geom", [])
+        label = [names[g] if g < len(names) and names[g] else f"#{g}" for g in (g1, g2)]
+        what = f"collision of {GeomType(a).name.lower()} with {GeomType(b).name.lower()} is not simulated"
+        yield "geom", g2, f"{what} (geoms {label[0]} and {label[1]}, perhaps more)"
+
+
+def require_supported(model: Model, where: Where | None = None) -> None:
+    """Raise an MjcfError that lists everything the engine cannot simulate.
+
+    Args:
+        model: the compiled model.
+        where: (kind, index) -> Place of the element, if the model came from a file.
+    """
+    problems = [Problem(_place(where, kind, i), _label(model, kind, i) + text) for kind, i, text in unsupported(model)]
+    if problems:
+        raise MjcfError(problems)
+
+
+def _place(where: Where | None, kind: str, index: int) -> Place:
+    return where(kind, index) if where else Place("model", 0, kind)
+
+
+def _label(model: Model, kind: str, index: int) -> str:
+    names = model.topology.names.get(kind, [])
+    return f"{names[index]!r}: " if index < len(names) and names[index] else ""

@@ -1,0 +1,182 @@
+"""MuJoCo's soft contact law: convex penalties on pyramidal and elliptic friction cones.
+
+A contact law maps the residual w = J x - aref of a contact, along its axes [n, dim], to a force and its
+symmetric derivative; the solver knows nothing else about contacts. A law provides
+
+    cost(c, w) -> []                  force(c, w) -> [n, dim], minus the gradient of the cost
+    hessian(c, w) -> [n, dim, dim]    along(c, w, dw) -> (alpha -> slope, curvature at w + alpha dw)
+
+Source: MuJoCo's Computation chapter, "Constraint model"; engine_core_constraint.c, mj_constraintUpdate.
+"""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxsim.constraint.contact import ContactRows
+from jaxsim.core.enums import Cone
+
+Array = jax.Array
+Line = Callable[[Array], tuple[Array, Array]]  # step length -> slope and curvature
+
+
+def law_of(cone: Cone) -> SimpleNamespace:
+    """The contact law of a friction cone type."""
+    return elliptic if cone == Cone.ELLIPTIC else pyramidal
+
+
+# ---- pyramidal: penalties on the edges normal +- friction_i axis_i
+
+
+def _edges(c: ContactRows, w: Array) -> Array:
+    """Edge values [n, 2 (dim - 1)], or the normal alone for frictionless contacts."""
+    normal = w[:, :1]
+    if w.shape[1] == 1:
+        return normal
+    slip = c.friction * w[:, 1:]
+    return jnp.concatenate([normal + slip, normal - slip], axis=1)
+
+
+def _edge_D(c: ContactRows) -> Array:
+    """D per edge; a frictionless contact keeps one edge, on which friction then has no part."""
+    dim = c.J.shape[1]
+    if dim == 1:
+        return c.D
+    axis = np.tile(np.arange(1, dim, dtype=np.int32), 2)[None]
+    live = (axis < c.condim[:, None]) | ((np.arange(2 * (dim - 1))[None] == 0) & (c.condim[:, None] == 1))
+    return jnp.where(live, c.D[:, :1], 0)
+
+
+def _frictionless_masked(c: ContactRows) -> ContactRows:
+    """Friction zero beyond the axes that a contact has."""
+    dim = c.J.shape[1]
+    return c._replace(friction=jnp.where(np.arange(1, dim, dtype=np.int32)[None] < c.condim[:, None], c.friction, 0))
+
+
+def _pyramid_state(c: ContactRows, w: Array) -> tuple[ContactRows, Array, Array]:
+    """The contacts with idle friction zeroed, the edges' residuals, and D of the edges that push."""
+    c = _frictionless_masked(c)
+    jar = _edges(c, w)
+    return c, jar, jnp.where(jar < 0, _edge_D(c), 0)
+
+
+def _pyramidal_cost(c: ContactRows, w: Array) -> Array:
+    _, jar, D = _pyramid_state(c, w)
+    return 0.5 * jnp.sum(D * jar * jar)
+
+
+def _pyramidal_force(c: ContactRows, w: Array) -> Array:
+    c, jar, D = _pyramid_state(c, w)
+    push = -D * jar
+    normal = jnp.sum(push, axis=1, keepdims=True)
+    if w.shape[1] == 1:
+        return normal
+    k = w.shape[1] - 1
+    return jnp.concatenate([normal, c.friction * (push[:, :k] - push[:, k:])], axis=1)
+
+
+def _pyramidal_hessian(c: ContactRows, w: Array) -> Array:
+    c, _, D = _pyramid_state(c, w)
+    corner = jnp.sum(D, axis=1)[:, None, None]
+    if w.shape[1] == 1:
+        return corner
+    k = w.shape[1] - 1
+    plus, minus = D[:, :k], D[:, k:]
+    mixed = c.friction * (plus - minus)
+    tangent = (c.friction * c.friction * (plus + minus))[:, :, None] * jnp.eye(k, dtype=w.dtype)[None]
+    top = jnp.concatenate([corner, mixed[:, None]], axis=2)
+    return jnp.concatenate([top, jnp.concatenate([mixed[:, :, None], tangent], axis=2)], axis=1)
+
+
+def _pyramidal_along(c: ContactRows, w: Array, dw: Array) -> Line:
+    c = _frictionless_masked(c)
+    jar, rate, D = _edges(c, w), _edges(c, dw), _edge_D(c)
+    stiffness = D * rate
+
+    def at(alpha: Array) -> tuple[Array, Array]:
+        here = jar + alpha * rate
+        pushing = jnp.where(here < 0, stiffness, 0)
+        return jnp.sum(pushing * here), jnp.sum(pushing * rate)
+
+    return at
+
+
+pyramidal = SimpleNamespace(
+    cost=_pyramidal_cost, force=_pyramidal_force, hessian=_pyramidal_hessian, along=_pyramidal_along
+)
+
+
+# ---- elliptic: distance to the dual cone in scaled coordinates N = mu w_0, U_i = friction_i w_i
+
+
+def _elliptic_zones(c: ContactRows, w: Array):
+    """N, U, T = |U|, and whether each contact lies in the bottom or the middle zone."""
+    mu = c.mu
+    dim = w.shape[1]
+    N = mu * w[:, 0]
+    U = jnp.where(np.arange(1, dim, dtype=np.int32)[None] < c.condim[:, None], c.friction, 0) * w[:, 1:]
+    square = jnp.sum(U * U, axis=1)
+    sliding = square > 0
+    T = jnp.where(sliding, jnp.sqrt(jnp.where(sliding, square, 1)), 0)
+    live = c.condim > 0
+    top = (mu * T <= N) & (sliding | (N >= 0))
+    bottom = ~top & ((mu * N + T <= 0) | (~sliding & (N < 0)))
+    return N, U, T, live & bottom, live & ~top & ~bottom
+
+
+def _middle_scale(c: ContactRows) -> Array:
+    """D_0 / (mu^2 (1 + mu^2)), the stiffness of the cone's surface."""
+    mu2 = c.mu * c.mu
+    return c.D[:, 0] / (mu2 * (1 + mu2))
+
+
+def _elliptic_cost(c: ContactRows, w: Array) -> Array:
+    N, _, T, bottom, middle = _elliptic_zones(c, w)
+    gap = N - c.mu * T
+    inside = jnp.sum(c.D * w * w, axis=1)
+    return 0.5 * jnp.sum(jnp.where(bottom, inside, jnp.where(middle, _middle_scale(c) * gap * gap, 0)))
+
+
+def _elliptic_force(c: ContactRows, w: Array) -> Array:
+    N, U, T, bottom, middle = _elliptic_zones(c, w)
+    push = -jnp.where(middle, _middle_scale(c) * (N - c.mu * T) * c.mu, 0)
+    direction = U / jnp.where(T > 0, T, 1)[:, None]
+    on_cone = jnp.concatenate([push[:, None], -push[:, None] * direction * c.friction], axis=1)
+    return jnp.where(bottom[:, None], -c.D * w, on_cone)
+
+
+def _elliptic_hessian(c: ContactRows, w: Array) -> Array:
+    N, U, T, bottom, middle = _elliptic_zones(c, w)
+    dim = w.shape[1]
+    diagonal = jnp.where(bottom[:, None], c.D, 0)[:, :, None] * jnp.eye(dim, dtype=w.dtype)[None]
+    if dim == 1:
+        return diagonal
+    T_safe = jnp.where(middle, T, 1)
+    direction = U / T_safe[:, None]
+    curl = (c.mu * N / T_safe)[:, None, None]  # non-positive part of the tangential curvature
+    outer = direction[:, :, None] * direction[:, None]
+    mu2 = (c.mu * c.mu)[:, None, None]
+    tangent = curl * outer + (mu2 - curl) * jnp.eye(dim - 1, dtype=w.dtype)[None]
+    mixed = -c.mu[:, None] * direction
+    one = jnp.ones((w.shape[0], 1, 1), w.dtype)
+    top = jnp.concatenate([one, mixed[:, None]], axis=2)
+    cone = jnp.concatenate([top, jnp.concatenate([mixed[:, :, None], tangent], axis=2)], axis=1)
+    live = np.arange(1, dim, dtype=np.int32)[None] < c.condim[:, None]
+    scale = jnp.concatenate([c.mu[:, None], jnp.where(live, c.friction, 0)], axis=1)
+    scale = jnp.where(middle, _middle_scale(c), 0)[:, None, None] * scale[:, :, None] * scale[:, None]
+    return diagonal + cone * scale
+
+
+def _elliptic_along(c: ContactRows, w: Array, dw: Array) -> Line:
+    def at(alpha: Array) -> tuple[Array, Array]:
+        here = w + alpha * dw
+        slope = -jnp.sum(_elliptic_force(c, here) * dw)
+        return slope, jnp.sum(dw[:, :, None] * _elliptic_hessian(c, here) * dw[:, None])
+
+    return at
+
+
+elliptic = SimpleNamespace(cost=_elliptic_cost, force=_elliptic_force, hessian=_elliptic_hessian, along=_elliptic_along)

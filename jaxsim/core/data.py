@@ -1,0 +1,125 @@
+"""Data: the state of one world, its inputs, and the derived quantities people read."""
+
+import warnings
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxsim.core.enums import WarningType
+from jaxsim.core.fields import CONTACT, DATA_DERIVED, DATA_STATE, Field
+from jaxsim.core.model import Model
+from jaxsim.core.record import Record, register
+
+INTEGRATION_STATE = ("time", "qpos", "qvel", "act", "plastic", "qacc_warmstart")
+INPUTS = ("ctrl", "qfrc_applied", "xfrc_applied", "eq_active", "mocap_pos", "mocap_quat")
+
+
+@register
+class Contact(Record):
+    """The fixed buffer of `model.nconmax` contact slots; the first `data.ncon` are active.
+
+    `frame` rows are normal and two tangents, the normal pointing from `geom[:, 0]` to `geom[:, 1]`.
+    An idle slot has dist = 1e10 and geom = (-1, -1).
+    """
+
+    children = tuple(CONTACT)
+
+
+@register
+class Data(Record):
+    """State, inputs and derived quantities of one world under mjData's names (see fields.py)."""
+
+    children = (*DATA_STATE, *DATA_DERIVED, "contact")
+
+
+def _allocate(field: Field, model: Model) -> np.ndarray:
+    dtype = {"int": np.int32, "bool": np.bool_}.get(field.unit, jax.dtypes.canonicalize_dtype(np.float64))
+    return np.zeros(field.shape(model), dtype)
+
+
+def empty_contact(model: Model) -> Contact:
+    """A contact buffer with every slot idle."""
+    values = {k: _allocate(f, model) for k, f in CONTACT.items()}
+    values["dist"] += 1e10
+    values["geom"] -= 1
+    values["frame"][:, [0, 4, 8]] = 1
+    return Contact(values)
+
+
+def make_data(model: Model, keyframe: str | int | None = None) -> Data:
+    """The Data of a world at rest at qpos0, or at a keyframe.
+
+    Args:
+        model: the model.
+        keyframe: name or index of a keyframe whose time, qpos, qvel, act, ctrl and mocap poses to take.
+
+    Returns:
+        Data with state and inputs set and derived fields zero; `forward` or `step` fills them.
+
+    Raises:
+        KeyError: no keyframe has this name or index.
+    """
+    values: dict[str, Any] = {k: _allocate(f, model) for k, f in (DATA_STATE | DATA_DERIVED).items()}
+    values["contact"] = empty_contact(model)
+    values["qpos"] = model.qpos0
+    values["eq_active"] = np.asarray(model.eq_active0, np.bool_)
+    mocap = np.flatnonzero(np.asarray(model.body_mocapid) >= 0)
+    if mocap.size:
+        order = mocap[np.argsort(np.asarray(model.body_mocapid)[mocap])]
+        values["mocap_pos"], values["mocap_quat"] = model.body_pos[order], model.body_quat[order]
+    if keyframe is not None:
+        values |= {k: v.reshape(values[k].shape) for k, v in _keyframe(model, keyframe).items()}
+    return jax.tree.map(jnp.array, Data(values))  # copies, so that Data may be donated and the Model kept
+
+
+def _keyframe(model: Model, keyframe: str | int) -> dict[str, jax.Array]:
+    index = model.topology.id_of("key", keyframe) if isinstance(keyframe, str) else keyframe
+    if not 0 <= index < model.nkey:
+        raise KeyError(f"keyframe {index}: the model has {model.nkey}")
+    source = {
+        "time": "time", "qpos": "qpos", "qvel": "qvel", "act": "act", "ctrl": "ctrl",
+        "mocap_pos": "mpos", "mocap_quat": "mquat", "plastic": "plastic",
+    }  # fmt: skip
+    return {name: getattr(model, f"key_{key}")[index] for name, key in source.items()}
+
+
+def reset(model: Model, data: Data) -> Data:
+    """`data` back at qpos0 with inputs and derived fields zeroed; warnings are kept."""
+    return make_data(model).replace(warning=data.warning)
+
+
+def get_state(data: Data) -> dict[str, jax.Array]:
+    """The integration state and inputs: all that a step reads (mjSTATE_INTEGRATION)."""
+    return {k: getattr(data, k) for k in (*INTEGRATION_STATE, *INPUTS)}
+
+
+def set_state(data: Data, state: dict[str, jax.Array]) -> Data:
+    """`data` with a state from `get_state`; derived fields are stale until `forward`."""
+    return data.replace(**state)
+
+
+_MEANING = {
+    WarningType.CONTACTFULL: "contacts were dropped because their slots were full: raise max_contacts",
+    WarningType.BADQPOS: "the position became invalid and the world was reset",
+    WarningType.BADQVEL: "the velocity became invalid and the world was reset",
+    WarningType.BADQACC: "the acceleration became invalid and the world was reset",
+    WarningType.BADCTRL: "a control was not finite and was replaced by zero",
+}
+
+
+def warnings_of(data: Data) -> dict[str, int]:
+    """Warnings that occurred, by name, with their counts summed over all worlds."""
+    counts = np.asarray(data.warning).reshape(-1, len(WarningType)).sum(0)
+    return {w.name: int(counts[w]) for w in WarningType if counts[w]}
+
+
+def report(data: Data) -> None:
+    """Raise a Python warning for each kind of simulation warning that occurred."""
+    counts = np.asarray(data.warning).reshape(-1, len(WarningType))
+    for w in WarningType:
+        worlds = int((counts[:, w] > 0).sum())
+        if worlds:
+            what = _MEANING.get(w, "see mjtWarning")
+            warnings.warn(f"{w.name}: {what} ({counts[:, w].sum()} times in {worlds} worlds)", stacklevel=2)

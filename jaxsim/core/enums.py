@@ -1,0 +1,266 @@
+"""Enumerations with MuJoCo 4.0's values, in MuJoCo's words."""
+
+from enum import IntEnum, IntFlag
+
+
+class JointType(IntEnum):
+    """mjtJoint."""
+
+    FREE = 0
+    BALL = 1
+    SLIDE = 2
+    HINGE = 3
+
+    @property
+    def nq(self) -> int:
+        """Number of position coordinates."""
+        return (7, 4, 1, 1)[self]
+
+    @property
+    def nv(self) -> int:
+        """Number of degrees of freedom."""
+        return (6, 3, 1, 1)[self]
+
+
+class GeomType(IntEnum):
+    """mjtGeom, the types that collide."""
+
+    PLANE = 0
+    HFIELD = 1
+    SPHERE = 2
+    CAPSULE = 3
+    ELLIPSOID = 4
+    CYLINDER = 5
+    BOX = 6
+    MESH = 7
+    SDF = 8
+
+
+class Integrator(IntEnum):
+    """mjtIntegrator."""
+
+    EULER = 0
+    RK4 = 1
+    IMPLICIT = 2
+    IMPLICITFAST = 3
+    DISCRETE = 4
+
+
+class Cone(IntEnum):
+    """mjtCone."""
+
+    PYRAMIDAL = 0
+    ELLIPTIC = 1
+
+
+class Solver(IntEnum):
+    """mjtSolver."""
+
+    PGS = 0
+    CG = 1
+    NEWTON = 2
+
+
+class EqType(IntEnum):
+    """mjtEq."""
+
+    CONNECT = 0
+    WELD = 1
+    JOINT = 2
+    TENDON = 3
+    FLEX = 4
+    FLEXVERT = 5
+    FLEXSTRAIN = 6
+    DISTANCE = 7
+
+
+class TendonType(IntEnum):
+    """mjtTendon."""
+
+    FIXED = 0
+    SPATIAL = 1
+
+
+class WrapType(IntEnum):
+    """mjtWrap."""
+
+    NONE = 0
+    JOINT = 1
+    PULLEY = 2
+    SITE = 3
+    SPHERE = 4
+    CYLINDER = 5
+
+
+class TrnType(IntEnum):
+    """mjtTrn."""
+
+    JOINT = 0
+    JOINTINPARENT = 1
+    SLIDERCRANK = 2
+    TENDON = 3
+    SITE = 4
+    BODY = 5
+    SO3 = 6
+
+
+class DynType(IntEnum):
+    """mjtDyn."""
+
+    NONE = 0
+    INTEGRATOR = 1
+    FILTER = 2
+    FILTEREXACT = 3
+    MUSCLE = 4
+    DCMOTOR = 5
+    PID = 6
+    USER = 7
+
+
+class GainType(IntEnum):
+    """mjtGain."""
+
+    FIXED = 0
+    AFFINE = 1
+    MUSCLE = 2
+    DCMOTOR = 3
+    SO3 = 4
+    PID = 5
+    USER = 6
+
+
+class BiasType(IntEnum):
+    """mjtBias."""
+
+    NONE = 0
+    AFFINE = 1
+    MUSCLE = 2
+    DCMOTOR = 3
+    SO3 = 4
+    USER = 5
+
+
+class ObjType(IntEnum):
+    """mjtObj, the kinds that sensors and equalities refer to."""
+
+    UNKNOWN = 0
+    BODY = 1
+    XBODY = 2
+    JOINT = 3
+    DOF = 4
+    GEOM = 5
+    SITE = 6
+    CAMERA = 7
+    LIGHT = 8
+    TENDON = 18
+    ACTUATOR = 19
+
+
+class SensorType(IntEnum):
+    """mjtSensor."""
+
+    TOUCH = 0
+    ACCELEROMETER = 1
+    VELOCIMETER = 2
+    GYRO = 3
+    FORCE = 4
+    TORQUE = 5
+    MAGNETOMETER = 6
+    RANGEFINDER = 7
+    CAMPROJECTION = 8
+    JOINTPOS = 9
+    JOINTVEL = 10
+    TENDONPOS = 11
+    TENDONVEL = 12
+    ACTUATORPOS = 13
+    ACTUATORVEL = 14
+    ACTUATORFRC = 15
+    JOINTACTFRC = 16
+    TENDONACTFRC = 17
+    BALLQUAT = 18
+    BALLANGVEL = 19
+    JOINTLIMITPOS = 20
+    JOINTLIMITVEL = 21
+    JOINTLIMITFRC = 22
+    TENDONLIMITPOS = 23
+    TENDONLIMITVEL = 24
+    TENDONLIMITFRC = 25
+    FRAMEPOS = 26
+    FRAMEQUAT = 27
+    FRAMEXAXIS = 28
+    FRAMEYAXIS = 29
+    FRAMEZAXIS = 30
+    FRAMELINVEL = 31
+    FRAMEANGVEL = 32
+    FRAMELINACC = 33
+    FRAMEANGACC = 34
+    SUBTREECOM = 35
+    SUBTREELINVEL = 36
+    SUBTREEANGMOM = 37
+    INSIDESITE = 38
+    GEOMDIST = 39
+    GEOMNORMAL = 40
+    GEOMFROMTO = 41
+    CONTACT = 42
+    E_POTENTIAL = 43
+    E_KINETIC = 44
+    CLOCK = 45
+    TACTILE = 46
+    PLUGIN = 47
+    USER = 48
+
+
+class DisableBit(IntFlag):
+    """mjtDisableBit."""
+
+    CONSTRAINT = 1 << 0
+    EQUALITY = 1 << 1
+    FRICTIONLOSS = 1 << 2
+    LIMIT = 1 << 3
+    CONTACT = 1 << 4
+    SPRING = 1 << 5
+    DAMPER = 1 << 6
+    GRAVITY = 1 << 7
+    CLAMPCTRL = 1 << 8
+    WARMSTART = 1 << 9
+    FILTERPARENT = 1 << 10
+    ACTUATION = 1 << 11
+    REFSAFE = 1 << 12
+    SENSOR = 1 << 13
+    MIDPHASE = 1 << 14
+    EULERDAMP = 1 << 15
+    AUTORESET = 1 << 16
+    NATIVECCD = 1 << 17
+    ISLAND = 1 << 18
+    MULTICCD = 1 << 19
+
+
+class EnableBit(IntFlag):
+    """mjtEnableBit."""
+
+    OVERRIDE = 1 << 0
+    ENERGY = 1 << 1
+    FWDINV = 1 << 2
+    INVDISCRETE = 1 << 3
+    SLEEP = 1 << 4
+    DIAGEXACT = 1 << 5
+    IPC = 1 << 6
+    SPECULATIVE = 1 << 7
+
+
+class WarningType(IntEnum):
+    """mjtWarning: the columns of `data.warning`."""
+
+    INERTIA = 0
+    CONTACTFULL = 1
+    CNSTRFULL = 2
+    BADQPOS = 3
+    BADQVEL = 4
+    BADQACC = 5
+    BADCTRL = 6
+
+
+MINVAL = 1e-15  # mjMINVAL: below this a denominator counts as zero
+MINIMP, MAXIMP = 1e-4, 0.9999  # mjMINIMP, mjMAXIMP: bounds of an impedance
+MAXVAL = 1e10  # mjMAXVAL: a state beyond this is invalid
+MINMU = 1e-5  # mjMINMU: least contact friction

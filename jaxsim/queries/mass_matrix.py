@@ -1,0 +1,28 @@
+"""Products and solutions with the joint-space inertia matrix (mj_fullM, mj_mulM, mj_solveM)."""
+
+import jax
+from jax import lax
+
+from jaxsim.core.data import Data
+from jaxsim.core.model import Model
+from jaxsim.solvers.linear import solve
+
+Array = jax.Array
+
+
+def full_m(model: Model, data: Data) -> Array:
+    """Joint-space inertia matrix [nv, nv] (mj_fullM)."""
+    return data.qM
+
+
+def mul_m(model: Model, data: Data, x: Array) -> Array:
+    """M x, for x [nv] or [..., nv] (mj_mulM)."""
+    return lax.dot_general(x, data.qM, (((x.ndim - 1,), (0,)), ((), ())), precision=lax.Precision.HIGHEST)
+
+
+def solve_m(model: Model, data: Data, x: Array) -> Array:
+    """M^-1 x, for x [nv] or [..., nv] (mj_solveM)."""
+    if not model.nv:
+        return x
+    rows = x.reshape(-1, model.nv)
+    return jax.vmap(solve, (None, 0))(data.qM, rows).reshape(x.shape)

@@ -1,0 +1,170 @@
+"""Time integration: Euler with implicit damping, RK4, implicitfast (mj_Euler, mj_RungeKutta, mj_implicit)."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxsim.algebra import vector
+from jaxsim.algebra.select import put, take
+from jaxsim.algebra.tree import dof_chain
+from jaxsim.core.data import Data
+from jaxsim.core.enums import DisableBit, Integrator, JointType
+from jaxsim.core.model import Model
+from jaxsim.dynamics.actuation import actuator_velocity_gain, next_activation
+from jaxsim.dynamics.com import com_vel, rne
+from jaxsim.dynamics.passive import damping, poly_force_slope, tendon_damping
+from jaxsim.dynamics.position import integrate_pos
+from jaxsim.solvers.linear import solve
+from jaxsim.stages.forward import Intermediate, forward
+
+Array = jax.Array
+
+
+def advance(m: Model, d: Data, qacc: Array, qvel: Array | None = None) -> Data:
+    """Activations, velocities, positions and time, one time step on (mj_advance)."""
+    dt = m.opt.timestep
+    act = d.act if m.opt.disables(DisableBit.ACTUATION) else next_activation(m, d)
+    velocity = d.qvel + dt * qacc
+    return d.replace(
+        act=act,
+        qvel=velocity,
+        qpos=integrate_pos(m, d.qpos, velocity if qvel is None else qvel, dt),
+        time=d.time + dt,
+        qacc_warmstart=d.qacc,
+    )
+
+
+def integrate(m: Model, d: Data, mid: Intermediate) -> Data:
+    """Advance by the model's integrator; `d` holds the results of `forward`."""
+    if m.opt.integrator == Integrator.RK4:
+        return _runge_kutta(m, d)
+    if m.opt.integrator == Integrator.IMPLICITFAST:
+        return advance(m, d, _implicitfast_acceleration(m, d, mid))
+    return advance(m, d, _euler_acceleration(m, d))
+
+
+def _euler_acceleration(m: Model, d: Data) -> Array:
+    """(M + h B)^-1 (qfrc_smooth + qfrc_constraint), with B the diagonal joint damping."""
+    if not m.nv or m.opt.disables(DisableBit.EULERDAMP) or m.opt.disables(DisableBit.DAMPER):
+        return d.qacc
+    slope = poly_force_slope(*damping(m), d.qvel, odd=True)
+    return solve(d.qM, d.qfrc_smooth + d.qfrc_constraint, m.opt.timestep * slope)
+
+
+def _add_diagonal(matrix: Array, diagonal: Array) -> Array:
+    return matrix + diagonal[:, None] * jnp.eye(matrix.shape[0], dtype=matrix.dtype)
+
+
+def _implicitfast_acceleration(m: Model, d: Data, mid: Intermediate) -> Array:
+    """(M - h dF/dv)^-1 (qfrc_smooth + qfrc_constraint), with F the passive and actuator forces.
+
+    Free bodies on their own also get the derivative of their gyroscopic force, which is not symmetric.
+    """
+    if not m.nv:
+        return d.qacc
+    h, force = m.opt.timestep, d.qfrc_smooth + d.qfrc_constraint
+    matrix = d.qM
+    if not m.opt.disables(DisableBit.DAMPER):
+        matrix = _add_diagonal(matrix, h * poly_force_slope(*damping(m), d.qvel, odd=True))
+        if m.ntendon:
+            matrix = matrix + h * _gram(m, mid.ten_J, poly_force_slope(*tendon_damping(m), d.ten_velocity, odd=True))
+    if m.nactuator and not m.opt.disables(DisableBit.ACTUATION):
+        matrix = matrix - h * _gram(m, mid.moment, actuator_velocity_gain(m, d))
+    qacc = solve(matrix, force)
+    bodies = standalone_free_bodies(m)
+    return _gyroscopic(m, d, matrix, force, qacc, bodies) if len(bodies) else qacc
+
+
+def _gram(m: Model, J: Array, weight: Array) -> Array:
+    """J^T diag(weight) J, within the sparsity of M: MuJoCo drops couplings of dofs on different branches."""
+    weighted = weight[:, None] * J
+    product = lax.dot_general(J, weighted, (((0,), (0,)), ((), ())), precision=lax.Precision.HIGHEST)
+    chain = dof_chain(m.topology)
+    return product * jnp.asarray(np.maximum(chain, chain.T), product.dtype)
+
+
+def standalone_free_bodies(m: Model) -> np.ndarray:
+    """Bodies with one free joint and no children that move relative to them (mj_isFreeBody)."""
+    free = m.jnt_bodyid[m.jnt_type == JointType.FREE]
+    tree_dofs = np.bincount(m.dof_treeid, minlength=m.ntree)
+    return np.array([b for b in free if tree_dofs[m.body_treeid[b]] == 6], int)
+
+
+def _gyroscopic(m: Model, d: Data, matrix: Array, force: Array, qacc: Array, bodies: np.ndarray) -> Array:
+    """Replace the accelerations of lone free bodies by a solve that includes d qfrc_bias / d omega."""
+
+    def bias(omega):
+        moved = d.replace(qvel=put(d.qvel, spin.ravel(), omega.reshape(-1)))
+        moved, cdof_dot = com_vel(m, moved)
+        return rne(m, moved, cdof_dot)
+
+    first = m.jnt_dofadr[m.body_jntadr[bodies]]
+    dofs = first[:, None] + np.arange(6)
+    spin = dofs[:, 3:]
+    omega = take(d.qvel, spin.ravel()).reshape(-1, 3)
+    # bodies are independent, so one tangent per axis serves all of them
+    directions = jnp.broadcast_to(jnp.eye(3, dtype=omega.dtype)[:, None], (3, *omega.shape))
+    slopes = jax.vmap(lambda v: jax.jvp(bias, (omega,), (v,))[1])(directions)
+    local = jnp.swapaxes(slopes, 0, 1)
+    block = jnp.stack([matrix[r[:, None], r[None]] for r in dofs])
+    extra = jnp.stack([take(local, r) for r in dofs])
+    block = block + m.opt.timestep * jnp.concatenate([jnp.zeros_like(extra), extra], axis=2)
+    rhs = jnp.stack([take(force, r) for r in dofs])
+    solution = jnp.linalg.solve(block, rhs[..., None])[..., 0]
+    return put(qacc, dofs.ravel(), solution.reshape(-1))
+
+
+def _runge_kutta(m: Model, d: Data) -> Data:
+    """Fourth order Runge-Kutta, of order four for orientations too (mj_RungeKutta of MuJoCo 4.0).
+
+    Rotations are integrated in the exponential coordinates of the step (Munthe-Kaas), so each stage's
+    velocity is mapped by the inverse of the exponential's derivative.
+    """
+    h = m.opt.timestep
+
+    def stage(carry, weight):
+        here, velocity = carry
+        dx = weight * velocity
+        here = here.replace(
+            qpos=integrate_pos(m, d.qpos, dx, h),
+            qvel=d.qvel + h * weight * here.qacc,
+            act=d.act + h * weight * here.act_dot,
+            time=d.time + weight * h,
+        )
+        here, _ = forward(m, here, sense=False)
+        velocity = _exponential_rate(m, h * dx, here.qvel)
+        return (here, velocity), (velocity, here.qacc, here.act_dot)
+
+    def combine(first, later):
+        return (first + 2 * later[0] + 2 * later[1] + later[2]) / 6
+
+    # a loop, so that the dynamics are compiled once for the three stages
+    weights = jnp.array([0.5, 0.5, 1.0], d.qpos.dtype)
+    (here, _), (velocities, accelerations, activation_rates) = lax.scan(stage, (d, d.qvel), weights)
+    end = here.replace(
+        qpos=d.qpos, qvel=d.qvel, act=d.act, time=d.time, act_dot=combine(d.act_dot, activation_rates), qacc=here.qacc
+    )
+    return advance(m, end, combine(d.qacc, accelerations), combine(d.qvel, velocities))
+
+
+def _exponential_rate(m: Model, x: Array, velocity: Array) -> Array:
+    """Rate of the exponential coordinates x of each rotation, given the body-frame velocity: dexp^-1."""
+    for kind, skip in ((JointType.FREE, 3), (JointType.BALL, 0)):
+        joints = np.flatnonzero(m.jnt_type == kind)
+        if not len(joints):
+            continue
+        dof = (m.jnt_dofadr[joints][:, None] + skip + np.arange(3)).ravel()
+        u, w = take(x, dof).reshape(-1, 3), take(velocity, dof).reshape(-1, 3)
+        uw = vector.cross(u, w)
+        rate = w + 0.5 * uw + _dexp_inverse(vector.dot(u, u))[:, None] * vector.cross(u, uw)
+        velocity = put(velocity, dof, rate.reshape(-1))
+    return velocity
+
+
+def _dexp_inverse(square: Array) -> Array:
+    """(1 - a/2 cot(a/2)) / a^2 for a rotation angle a given by its square; 1/12 at zero."""
+    small = square < 1e-4
+    angle = jnp.sqrt(jnp.where(small, 1, square))
+    closed = (1 - 0.5 * angle / jnp.tan(0.5 * angle)) / jnp.where(small, 1, square)
+    return jnp.where(small, 1 / 12 + square / 720 + square * square / 30240, closed)

@@ -1,0 +1,133 @@
+"""The public stepping functions: forward, step, inverse, rollout."""
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jaxsim.core.data import Data, make_data
+from jaxsim.core.enums import DisableBit, WarningType
+from jaxsim.core.fields import DATA_STATE
+from jaxsim.core.model import Model
+from jaxsim.dynamics.actuation import is_bad
+from jaxsim.layout import batched
+from jaxsim.stages import forward as stages
+from jaxsim.stages.integrate import integrate
+from jaxsim.stages.inverse import inverse as inverse_stage
+
+Array = jax.Array
+
+
+def _forward(model: Model, data: Data) -> Data:
+    return stages.forward(model, data)[0]
+
+
+def _step(model: Model, data: Data) -> Data:
+    data = _check(model, data, "qpos", WarningType.BADQPOS)
+    data = _check(model, data, "qvel", WarningType.BADQVEL)
+    data, mid = stages.forward(model, data)
+    bad = jnp.any(is_bad(data.qacc))
+    stepped = integrate(model, data, mid)
+    return _recover(model, stepped, bad)
+
+
+def _check(model: Model, data: Data, field: str, warning: WarningType) -> Data:
+    """Reset the world if a field of its state is invalid (mj_checkPos, mj_checkVel)."""
+    bad = jnp.any(is_bad(getattr(data, field))) if getattr(data, field).shape[0] else jnp.zeros((), bool)
+    count = data.warning.at[warning].add(bad.astype(jnp.int32))
+    if not model.opt.disables(DisableBit.AUTORESET):
+        data = _select(bad, _initial(model, data), data)
+    return data.replace(warning=count)
+
+
+def _recover(model: Model, data: Data, bad: Array) -> Data:
+    """Reset a world whose acceleration was invalid (mj_checkAcc).
+
+    MuJoCo then steps from the reset state at once; here that world stands at qpos0 for the rest of this step.
+    """
+    count = data.warning.at[WarningType.BADQACC].add(bad.astype(jnp.int32))
+    if not model.opt.disables(DisableBit.AUTORESET):
+        data = _select(bad, _initial(model, data, derived=True), data)
+    return data.replace(warning=count)
+
+
+def _initial(model: Model, data: Data, derived: bool = False) -> Data:
+    """The state and inputs of `make_data`; derived fields too if asked for, else as they are."""
+    fresh = make_data(model)
+    if derived:
+        return fresh
+    return data.replace(**{name: getattr(fresh, name) for name in DATA_STATE})
+
+
+def _select(condition: Array, a: Data, b: Data) -> Data:
+    return jax.tree.map(lambda x, y: x if x is y else jnp.where(condition, x, y), a, b)
+
+
+_forward_batched = batched(_forward)
+_step_batched = batched(_step)
+_inverse_batched = batched(inverse_stage)
+
+
+@jax.jit
+def forward(model: Model, data: Data) -> Data:
+    """Compute everything that follows from the state and the inputs, without advancing (mj_forward).
+
+    Args:
+        model: the model.
+        data: state (qpos, qvel, act ...) and inputs (ctrl, qfrc_applied, xfrc_applied ...).
+
+    Returns:
+        `data` with every derived field up to date, from xpos to qacc and sensordata.
+    """
+    return _forward_batched(model, data)
+
+
+@jax.jit
+def step(model: Model, data: Data) -> Data:
+    """Advance one world by one time step (mj_step).
+
+    `jax.vmap(step, in_axes=(None, 0))` advances many worlds and is the fast way to do so. A world whose
+    position, velocity or acceleration is invalid is reset and counted in `data.warning`; others never
+    notice. The result has the same structure, shapes and dtypes as `data`.
+
+    Args:
+        model: the model; any real-valued field may be batched or differentiated.
+        data: state and inputs.
+
+    Returns:
+        The Data one `model.opt.timestep` later; derived fields are those of the state before the step.
+    """
+    return _step_batched(model, data)
+
+
+@jax.jit
+def inverse(model: Model, data: Data) -> Data:
+    """Inverse dynamics: the applied force that gives `data.qacc` (mj_inverse).
+
+    Returns:
+        `data` with `qfrc_inverse` [nv] (N, N m) and qfrc_constraint, and the stages before them.
+    """
+    return _inverse_batched(model, data)
+
+
+def rollout(model: Model, data: Data, ctrl: Array) -> tuple[Data, dict[str, Array]]:
+    """Step through a sequence of controls.
+
+    Args:
+        model: the model.
+        data: initial state.
+        ctrl: [T, nu].
+
+    Returns:
+        The final Data, and the trajectory {"time" [T], "qpos" [T, nq], "qvel" [T, nv], "act" [T, na],
+        "sensordata" [T, nsensordata]} after each step.
+    """
+
+    def advance(state, u):
+        stepped = step(model, data.replace(**state, ctrl=u))
+        carried = {name: getattr(stepped, name) for name in state}
+        seen = {name: getattr(stepped, name) for name in ("time", "qpos", "qvel", "act", "sensordata")}
+        return carried, seen
+
+    carried = ("time", "qpos", "qvel", "act", "plastic", "qacc_warmstart", "warning")
+    state, trajectory = lax.scan(advance, {name: getattr(data, name) for name in carried}, ctrl)
+    return data.replace(**state, ctrl=ctrl[-1] if ctrl.shape[0] else data.ctrl), trajectory

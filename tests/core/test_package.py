@@ -1,0 +1,75 @@
+"""The package as it is installed and imported."""
+
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+import jaxsim as js
+from jaxsim import _guard
+from jaxsim.checks import support_table
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_namesake_is_refused(monkeypatch):
+    monkeypatch.setattr(metadata, "distribution", lambda name: name)
+    with pytest.raises(ImportError, match="two projects are imported as 'jaxsim'"):
+        _guard.refuse_namesake()
+
+
+def test_alone_it_is_welcome():
+    _guard.refuse_namesake()
+
+
+def test_loading_and_simulating_needs_no_mujoco():
+    program = """
+import sys
+sys.modules["mujoco"] = None  # importing it fails
+import jaxsim as js
+from jaxsim import models
+model = js.load(models.path("cart_pole"))
+print(float(js.step(model, js.make_data(model)).time) > 0)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.strip() == "True", done.stderr
+
+
+def test_readme_says_what_is_supported():
+    readme = (ROOT / "README.md").read_text()
+    assert support_table.insert(readme) == readme
+    assert readme.count(support_table.START) == readme.count(support_table.END) == 1
+
+
+PRIMITIVES = ("plane", "sphere", "capsule", "ellipsoid", "cylinder", "box")
+
+
+def _rows(table):
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+
+
+def _loads(text):
+    try:
+        js.load(text)
+    except js.MjcfError as error:
+        assert "not simulated" in str(error)
+        return False
+    return True
+
+
+def test_support_table_agrees_with_load():
+    """Pairs of geoms, integrators and tendons: what the README lists loads, and the rest is refused by name."""
+    rows = {what: (yes.split(", "), no.split(", ")) for what, yes, no in _rows(support_table.simulated())}
+    geom = '<body><joint type="{}"/><geom type="{}" size=".1 .1 .1" mass="1"/></body>'
+    for first in PRIMITIVES:
+        one = '<geom type="plane" size="1 1 1"/>' if first == "plane" else geom.format("slide", first)
+        for second in set(PRIMITIVES) - {"plane"}:
+            listed = [second in side for side in rows[f"contacts of {first}"]]
+            if any(listed):
+                text = f"<mujoco><worldbody>{one}{geom.format('hinge', second)}</worldbody></mujoco>"
+                assert _loads(text) == listed[0], (first, second)
+    for integrator in ("Euler", "RK4", "implicit", "implicitfast", "discrete"):
+        text = f'<mujoco><option integrator="{integrator}"/></mujoco>'
+        assert _loads(text) == (integrator.lower() in rows["integrators"][0]), integrator

@@ -1,0 +1,117 @@
+"""Time integration against MuJoCo: Euler, RK4 and implicitfast."""
+
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+import oracle
+import pytest
+
+import jaxsim as js
+from jaxsim.core.enums import DisableBit, Integrator
+
+STATE = ("time", "qpos", "qvel", "act")
+TREE = """
+  <default><geom contype="0" conaffinity="0"/></default>
+  <worldbody>
+    <body><joint name="s" type="slide" axis="1 0 .3" damping=".4"/><geom size=".1"/>
+      <body pos=".2 0 0"><joint name="h" axis="0 1 0" damping=".1" range="-60 60"/><geom size=".1" pos=".1 0 0"/>
+        <body pos=".3 0 0"><joint name="b" type="ball" damping=".03"/><geom size=".1" pos="0 .1 .1"/></body></body></body>
+    <body pos="0 1 0"><freejoint name="f"/><geom type="box" size=".1 .2 .3"/></body>
+    <body pos="0 2 0" euler="10 20 30"><freejoint/><geom type="box" size=".3 .1 .05"/><geom size=".1" pos=".2 .1 .1"/></body>
+    <body pos="0 3 0"><freejoint/><geom type="box" size=".3 .1 .05"/>
+      <body pos=".3 0 0"><joint axis="0 0 1" damping=".2"/><geom size=".1" pos=".1 0 0"/></body></body>
+  </worldbody>
+  <tendon><fixed name="t" damping=".3" stiffness="2"><joint joint="s" coef="1"/><joint joint="h" coef="-.4"/></fixed></tendon>
+  <actuator>{}</actuator>
+"""
+ACTUATORS = {
+    "none": "",
+    "servos": '<position joint="h" kp="50" kv="9"/><velocity joint="s" kv="20"/><velocity tendon="t" kv="5"/>',
+    "affine-gain": """<general joint="h" gaintype="affine" gainprm="2 .3 -.9" dyntype="filterexact" dynprm=".1"/>
+        <general joint="s" biastype="affine" biasprm="0 0 -3" gaintype="affine" gainprm="1 0 2" ctrlrange="-.5 .5"/>""",
+    "saturated": """<position joint="h" kp="500" kv="9" forcerange="-1 1"/><velocity joint="s" kv="20"/>""",
+    "activation": '<intvelocity joint="h" kp="5" actrange="-1 1"/><general joint="s" dyntype="integrator" biastype="affine" biasprm="0 -1 -2"/>',
+}
+
+
+def _model(integrator: Integrator, name: str = "none", text: str = "", timestep: float = 0.005) -> mujoco.MjModel:
+    mj = mujoco.MjModel.from_xml_string(text or f"<mujoco>{TREE.format(ACTUATORS[name])}</mujoco>")
+    mj.opt.integrator = int(integrator)
+    mj.opt.timestep = timestep
+    return mj
+
+
+def _follow(mj: mujoco.MjModel, rng: np.random.Generator, steps: int = 10, tolerance: float = 1e-10) -> None:
+    """The same state as MuJoCo after each step."""
+    mj, model = oracle.pair(mj)
+    d = mujoco.MjData(mj)
+    mujoco.mj_integratePos(mj, d.qpos, 0.3 * rng.standard_normal(mj.nv), 1.0)
+    d.qvel[:] = 2 * rng.standard_normal(mj.nv)
+    data = oracle.put(model, d)
+    for _ in range(steps):
+        d.ctrl[:] = rng.standard_normal(mj.nu)
+        data = js.step(model, data.replace(ctrl=d.ctrl.copy()))
+        mujoco.mj_step(mj, d)
+        oracle.assert_equal(data, d, STATE, tolerance)
+
+
+@pytest.mark.parametrize(
+    "integrator", [Integrator.EULER, Integrator.RK4, Integrator.IMPLICITFAST], ids=lambda i: i.name
+)
+@pytest.mark.parametrize("name", ACTUATORS)
+def test_integrator(integrator, name, rng):
+    _follow(_model(integrator, name), rng)
+
+
+@pytest.mark.parametrize("bit", [DisableBit.EULERDAMP, DisableBit.DAMPER])
+@pytest.mark.parametrize("integrator", [Integrator.EULER, Integrator.IMPLICITFAST], ids=lambda i: i.name)
+def test_without_implicit_damping(integrator, bit, rng):
+    mj = _model(integrator, "servos", timestep=0.001)
+    mj.opt.disableflags = int(bit)
+    _follow(mj, rng)
+
+
+def test_saturation_by_joint_and_tendon_limits(rng):
+    text = f"<mujoco>{TREE.format(ACTUATORS['servos'])}</mujoco>"
+    text = text.replace('name="h" ', 'name="h" actuatorfrcrange="-1 1" ')
+    text = text.replace('name="t" ', 'name="t" actuatorfrclimited="true" actuatorfrcrange="-.5 .5" ')
+    _follow(_model(Integrator.IMPLICITFAST, text=text), rng)
+
+
+CONTACT = """<mujoco><worldbody><geom type="plane" size="5 5 .1"/>
+  <body pos="0 0 .2"><freejoint/><geom type="capsule" size=".1 .2"/>
+  <body pos=".2 0 0"><joint axis="0 1 0" range="-20 20" damping=".1" frictionloss=".1"/><geom size=".08" pos=".1 0 0"/></body>
+  </body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    "integrator", [Integrator.EULER, Integrator.RK4, Integrator.IMPLICITFAST], ids=lambda i: i.name
+)
+def test_with_contacts(integrator, rng):
+    _follow(_model(integrator, text=CONTACT), rng, 20)
+
+
+def test_polynomial_damping(rng):
+    text = """<mujoco><worldbody><body><joint name="j" axis="0 1 0" damping=".3 .2 .1" stiffness="3 .4 .2"/>
+        <geom size=".1" pos=".2 0 0"/></body></worldbody></mujoco>"""
+    for integrator in (Integrator.EULER, Integrator.IMPLICITFAST):
+        _follow(_model(integrator, text=text), rng)
+
+
+SPINNING = """<mujoco><option gravity="0 0 0"/><worldbody>
+  <body><freejoint/><geom type="box" size=".1 .2 .3"/></body></worldbody></mujoco>"""
+
+
+def test_runge_kutta_is_of_order_four():
+    """Halving the step divides the error of a tumbling body's orientation by about 16."""
+
+    def end(steps: int) -> np.ndarray:
+        _mj, model = oracle.pair(_model(Integrator.RK4, text=SPINNING, timestep=0.4 / steps))
+        data = js.make_data(model).replace(qvel=jnp.asarray([0, 0, 0, 3.0, 0.5, 4.0]))
+        for _ in range(steps):
+            data = js.step(model, data)
+        return np.asarray(data.qpos[3:])
+
+    exact = end(64)
+    ratio = np.linalg.norm(end(4) - exact) / np.linalg.norm(end(8) - exact)
+    assert 12 < ratio < 22
