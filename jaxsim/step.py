@@ -1,5 +1,8 @@
 """The public stepping functions: forward, step, inverse, rollout."""
 
+from collections.abc import Callable
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -11,23 +14,32 @@ from jaxsim.core.model import Model
 from jaxsim.dynamics.actuation import is_bad
 from jaxsim.layout import batched
 from jaxsim.stages import forward as stages
+from jaxsim.stages.forward import Accelerations
 from jaxsim.stages.integrate import integrate
 from jaxsim.stages.inverse import inverse as inverse_stage
 
 Array = jax.Array
 
 
-def _forward(model: Model, data: Data) -> Data:
-    return stages.forward(model, data)[0]
+def _forward(model: Model, data: Data, known: Accelerations | None = None) -> tuple[Data, Accelerations]:
+    data, _ = stages.forward(model, data, known=known)
+    return data, Accelerations(data.qacc_smooth, data.qacc)
 
 
-def _step(model: Model, data: Data) -> Data:
+def _step(model: Model, data: Data, known: Any = None) -> tuple[Data, Any]:
+    """The step, and what it solved for; the latter may be given to a repetition of the same step."""
+    accelerations, advance = known or (None, None)
     data = _check(model, data, "qpos", WarningType.BADQPOS)
     data = _check(model, data, "qvel", WarningType.BADQVEL)
-    data, mid = stages.forward(model, data)
+    data, mid = stages.forward(model, data, known=accelerations)
     bad = jnp.any(is_bad(data.qacc))
-    stepped = integrate(model, data, mid)
-    return _recover(model, stepped, bad)
+    stepped, advance = integrate(model, data, mid, advance)
+    return _recover(model, stepped, bad), (Accelerations(data.qacc_smooth, data.qacc), advance)
+
+
+def _repeat(fun: Callable) -> Callable:
+    """The function for differentiation, given what it solved for."""
+    return lambda known, model, data: fun(model, data, known)[0]
 
 
 def _check(model: Model, data: Data, field: str, warning: WarningType) -> Data:
@@ -62,8 +74,8 @@ def _select(condition: Array, a: Data, b: Data) -> Data:
     return jax.tree.map(lambda x, y: x if x is y else jnp.where(condition, x, y), a, b)
 
 
-_forward_batched = batched(_forward)
-_step_batched = batched(_step)
+_forward_batched = batched(_forward, _repeat(_forward))
+_step_batched = batched(_step, _repeat(_step))
 _inverse_batched = batched(inverse_stage)
 
 

@@ -6,12 +6,15 @@ array's world axis last, [n, 3, B]: elementwise work is contiguous over worlds, 
 B numbers, a constant matrix acts on all worlds in one product, and small positive definite systems are solved
 side by side. A primitive without a rule here goes through the world-first rule of `jax.vmap`.
 
-`batched(fun)` is `fun` with two rules: under `vmap` it runs worlds-last, and its derivative is that of
-`fun` itself. On a CPU the worlds go through in chunks, so that temporaries stay in cache and a chunk waits
-for its own slowest world only, and short operations are compiled together as single kernels.
+`batched(fun)` is `fun` as one equation of a program: see `worlds` for its rules. On a CPU the worlds go through in
+chunks, so that temporaries stay in cache and a chunk waits for its own slowest world only, and short operations
+are compiled together as single kernels. On other platforms a batch is `jax.vmap`, which gains nothing from this.
+
+This package knows no physics and imports nothing else of jaxsim. A module with a primitive of its own registers the
+primitive's rule with `rule`.
 """
 
-from jaxsim.layout import cholesky, control, elementwise, products  # noqa: F401  (they register their rules)
-from jaxsim.layout.batch import batched
+from jaxsim.layout import control, elementwise, products  # noqa: F401  (they register their rules)
+from jaxsim.layout.worlds import batched
 
 __all__ = ["batched"]

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jax import lax
 
-from jaxsim.layout.evaluate import evaluate, program_size, rule
+from jaxsim.layout.evaluate import APART, evaluate, program_size, rule
 from jaxsim.layout.world import World, spread
 
 
@@ -27,16 +27,16 @@ def _while(eqn, values, n):
         new = evaluate(p["body_jaxpr"].jaxpr, p["body_jaxpr"].consts, [*body_consts, *map(World, carry)], n)
         return [jnp.where(active.reshape((1,) * len(s) + (n,)), spread(b, n), a) for a, b, s in zip(carry, new, shapes)]
 
-    some = _any_by_product if _solves_systems(p["body_jaxpr"].jaxpr) else jnp.any
+    some = _any_by_product if _contains(p["body_jaxpr"].jaxpr, APART) else jnp.any
     first = [spread(v, n) for v in start]
     return [World(x) for x in lax.while_loop(lambda c: some(cond(c)), step, first)]
 
 
-def _solves_systems(jaxpr) -> bool:
-    """Whether a program contains spd_solve."""
+def _contains(jaxpr, names: set[str]) -> bool:
+    """Whether a program has one of these primitives."""
     inner = (getattr(p, "jaxpr", p) for e in jaxpr.eqns for p in e.params.values())
-    own = any(e.primitive.name == "spd_solve" for e in jaxpr.eqns)
-    return own or any(_solves_systems(p) for p in inner if hasattr(p, "eqns"))
+    own = any(e.primitive.name in names for e in jaxpr.eqns)
+    return own or any(_contains(p, names) for p in inner if hasattr(p, "eqns"))
 
 
 def _any_by_product(active):

@@ -13,6 +13,7 @@ ELEMENTWISE = [
     "acos",
     "acosh",
     "add",
+    "add_any",
     "and",
     "asin",
     "asinh",

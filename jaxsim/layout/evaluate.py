@@ -4,23 +4,28 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
-from jax.extend import core
 
+from jaxsim.layout.unstable import Literal
 from jaxsim.layout.world import Value, World
 
 Rule = Callable[[Any, list[Value], int], list[Value]]
 Size = Callable[[Any, list[bool]], int | None]
 
 RULES: dict[str, Rule] = {}  # by name of the primitive
-NAMED: dict[str, Rule] = {}  # by name of a function under jax.jit, for functions with a rule of their own
-SIZES: dict[str, Size] = {}  # by either name: see `kernel_size`
+APART: set[str] = set()  # primitives whose kernels stay apart from the loop that they are in
+SIZES: dict[str, Size] = {}  # by name of the primitive: see `kernel_size`
 
 
-def rule(*names: str, size: Size | None = None) -> Callable[[Rule], Rule]:
-    """Decorator: the rule of the primitives of these names, and how much it adds to a kernel."""
+def rule(*names: str, size: Size | None = None, apart: bool = False) -> Callable[[Rule], Rule]:
+    """Decorator: the rule of the primitives of these names, and how much it adds to a kernel.
+
+    `apart` says that the rule makes a kernel of its own, which XLA must not merge with a loop around it.
+    """
 
     def register(function: Rule) -> Rule:
         RULES.update(dict.fromkeys(names, function))
+        if apart:
+            APART.update(names)
         if size is not None:
             SIZES.update(dict.fromkeys(names, size))
         return function
@@ -69,14 +74,14 @@ def flatten(jaxpr, consts, args: list[Value]) -> tuple[list[Line], list]:
         env: dict[Any, Any] = {}
 
         def read(v):
-            return v.val if isinstance(v, core.Literal) else env[v]
+            return v.val if isinstance(v, Literal) else env[v]
 
         env.update(zip(jaxpr.constvars, consts))
         env.update(zip(jaxpr.invars, args))
         for eqn in jaxpr.eqns:
             inputs = [read(v) for v in eqn.invars]
             inner = INLINE.get(eqn.primitive.name)
-            if inner is not None and eqn.params.get("name", "") not in NAMED:
+            if inner is not None:
                 closed = eqn.params[inner]
                 outs = walk(closed.jaxpr, closed.consts, inputs)
             elif any(isinstance(x, Slot) for x in inputs):
@@ -104,8 +109,7 @@ def value_of(x: Any) -> Value:
 
 def apply(eqn, values: list[Value], n: int) -> list[Value]:
     """Run one equation of which some operand is batched."""
-    rule = NAMED.get(eqn.params.get("name", "")) if eqn.primitive.name in INLINE else None
-    return (rule or RULES.get(eqn.primitive.name, fallback))(eqn, values, n)
+    return RULES.get(eqn.primitive.name, fallback)(eqn, values, n)
 
 
 def bind(eqn, values: list[Any]) -> list[Any]:
@@ -126,8 +130,7 @@ def kernel_size(eqn, batched: list[bool]) -> int | None:
     if inner is None:
         size = SIZES.get(eqn.primitive.name)
         return size(eqn, batched) if size else None
-    size = SIZES.get(eqn.params.get("name", ""))
-    return size(eqn, batched) if size else program_size(eqn.params[inner], batched)
+    return program_size(eqn.params[inner], batched)
 
 
 def program_size(closed, batched: list[bool]) -> int | None:
@@ -136,7 +139,7 @@ def program_size(closed, batched: list[bool]) -> int | None:
     env.update(zip(closed.jaxpr.invars, batched))
     total = 0
     for eqn in closed.jaxpr.eqns:
-        flags = [not isinstance(v, core.Literal) and env[v] for v in eqn.invars]
+        flags = [not isinstance(v, Literal) and env[v] for v in eqn.invars]
         size = kernel_size(eqn, flags)
         if size is None:
             return None

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxsim.layout.evaluate import NAMED, SIZES, evaluate, fallback, rule
+from jaxsim.layout.evaluate import fallback, rule
 from jaxsim.layout.world import World, settled
 
 Array = jax.Array
@@ -57,16 +57,21 @@ def _tree(combine: Callable, terms: list[Array]) -> Array:
 
 
 def _written_out(eqn, batched: list[bool]) -> bool:
-    """Whether a product is a sum of products over worlds: a short sum, or one factor is a vector."""
+    """Whether a product is a sum of products over worlds, written out."""
     ((ca, _), (ba, bb)) = eqn.params["dimension_numbers"]
-    if ba or bb or not all(batched) or len(ca) != 1:
-        return False
+    return not (ba or bb) and all(batched) and len(ca) == 1 and eqn.invars[0].aval.shape[ca[0]] <= SHORT_SUM
+
+
+def _product_size(eqn, batched: list[bool]) -> int | None:
+    """Long sums of matrices count for more."""
+    if not _written_out(eqn, batched):
+        return None
     shapes = [v.aval.shape for v in eqn.invars]
-    count = shapes[0][ca[0]]
-    return count <= 8 or (min(map(len, shapes)) == 1 and count <= SHORT_SUM)
+    ((ca, _), _) = eqn.params["dimension_numbers"]
+    return 1 if min(map(len, shapes)) == 1 or shapes[0][ca[0]] <= 8 else 8
 
 
-@rule("dot_general", size=lambda eqn, batched: 1 if _written_out(eqn, batched) else None)
+@rule("dot_general", size=_product_size)
 def _dot_general(eqn, values, n):
     a, b = values
     ((ca, cb), (ba, bb)) = eqn.params["dimension_numbers"]
@@ -115,38 +120,3 @@ def _dot_worlds_first(eqn, a: World, b: World, ca, cb) -> World:
     p = {k: v for k, v in eqn.params.items() if k in ("precision", "preferred_element_type")}
     dims = ((tuple(i + 1 for i in ca), tuple(i + 1 for i in cb)), ((0,), (0,)))
     return World(first=lax.dot_general(a.first, b.first, dims, **p))
-
-
-def _short_gram(eqn) -> bool:
-    """Whether sum_c J_c^T K_c J_c is written out."""
-    blocks, dim, _ = eqn.invars[0].aval.shape
-    return jax.default_backend() == "cpu" and blocks * dim <= SHORT_SUM
-
-
-def _gram_blocks(eqn, values, n):
-    """sum_c J_c^T K_c J_c, written out if that is short, else world by world."""
-    J, K = values
-    if not (isinstance(J, World) and isinstance(K, World)):
-        closed = eqn.params["jaxpr"]
-        return evaluate(closed.jaxpr, closed.consts, values, n)
-    blocks, dim, nv = eqn.invars[0].aval.shape
-    if _short_gram(eqn):
-        weighted = settled(lambda K, J: _tree(lax.add, [K[:, :, x, None] * J[:, None, x] for x in range(dim)]))
-        flat = (blocks * dim, nv, n)
-        product = settled(lambda x, y: _dot_short(x, y, 0, 0))
-        return [World(product(J.array.reshape(flat), weighted(K.array, J.array).reshape(flat)))]
-
-    def weigh(K, J):
-        return _tree(lax.add, [K[:, :, :, x, None] * J[:, :, None, x] for x in range(dim)])
-
-    left = J.first
-    right = settled(weigh)(K.first, left)
-    rows = (n, blocks * dim, nv)
-    dims = (((1,), (1,)), ((0,), (0,)))
-    return [
-        World(first=lax.dot_general(left.reshape(rows), right.reshape(rows), dims, precision=lax.Precision.HIGHEST))
-    ]
-
-
-NAMED["gram_blocks"] = _gram_blocks
-SIZES["gram_blocks"] = lambda eqn, batched: 8 if all(batched) and _short_gram(eqn) else None

@@ -7,22 +7,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.experimental.xla_metadata import set_xla_metadata
+
+from jaxsim.layout.unstable import set_xla_metadata
 
 Array = jax.Array
 
 
 def settled(fun: Callable) -> Callable:
-    """`fun` as a unit that XLA neither inlines nor fuses with its surroundings, on a CPU.
+    """`fun` as a unit that XLA neither inlines nor fuses with its surroundings.
 
     XLA's CPU backend recomputes what feeds a gather, a concatenation or a transpose once per use, and an
     optimization barrier does not stop it. A call that must not be inlined does: its operands and results
     are stored. It has a second result because XLA splits a single one over threads, which must not happen
     where the call is part of a kernel.
     """
-    if jax.default_backend() != "cpu":
-        return fun
-
     def call(*args):
         with set_xla_metadata(inlineable="false"):
             both = jax.jit(lambda *xs: (fun(*xs), jnp.zeros((), bool)), inline=False)(*args)

@@ -5,7 +5,7 @@ from jax import lax
 
 from jaxsim.core.data import Data
 from jaxsim.core.model import Model
-from jaxsim.solvers.linear import solve
+from jaxsim.solvers.linear.solve import solve
 
 Array = jax.Array
 

@@ -12,9 +12,11 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
-from jaxsim.solvers.linear import solve
+from jaxsim.solvers.linear.solve import solve
 from jaxsim.solvers.objective import Problem, Structure, gradient, hessian, residual
 
 Array = jax.Array
@@ -26,14 +28,18 @@ def implicit_minimum(
     p: Problem,
     start: Any,
     tolerances: Any,
+    known: Array | None = None,
 ) -> tuple[Array, Array]:
     """`minimise(p, start, tolerances)`, differentiated implicitly with respect to p (and to nothing else).
 
+    Where the minimum is `known`, found before, nothing is searched for: only derivatives follow from p.
     Every traced number must be an argument: a custom derivative cannot close over what is differentiated.
     """
 
     @jax.custom_jvp
     def minimum(p: Problem, start: Any, tolerances: Any) -> tuple[Array, Array]:
+        if known is not None:
+            return start, jnp.zeros((), jnp.int32)
         return minimise(p, start, tolerances)
 
     @minimum.defjvp
@@ -44,4 +50,4 @@ def implicit_minimum(
         H, diagonal = hessian(s, p, residual(s, p, x))
         return (x, count), (solve(H, -g_dot, diagonal), np.zeros(count.shape, jax.dtypes.float0))
 
-    return minimum(p, start, tolerances)
+    return minimum(p, start if known is None else lax.stop_gradient(known), tolerances)

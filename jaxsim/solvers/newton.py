@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxsim.solvers.line_search import line_search
-from jaxsim.solvers.linear import spd_solve
+from jaxsim.solvers.linear.spd_solve import spd_solve
 from jaxsim.solvers.objective import (
     Problem,
     Residual,

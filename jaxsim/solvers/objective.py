@@ -16,7 +16,6 @@ from jax import lax
 from jaxsim.algebra.select import scatter_add
 from jaxsim.constraint.contact import ContactRows
 from jaxsim.constraint.rows import RowKinds, Rows, mul_scalar, mul_scalar_t
-from jaxsim.solvers.linear import gram_blocks
 
 Array = jax.Array
 HIGHEST = lax.Precision.HIGHEST
@@ -139,10 +138,16 @@ def hessian(s: Structure, p: Problem, r: Residual) -> tuple[Array, Array]:
     diagonal = scatter_add(dof, curvature[: len(dof)], p.M.shape[0])
     H = p.M
     if p.contact is not None:
-        H = gram_blocks(p.contact.J, s.law.hessian(p.contact, r.contact)) + H
+        H = _gram_blocks(p.contact.J, s.law.hessian(p.contact, r.contact)) + H
     if p.J.shape[0]:
         H = _gram(p.J, curvature[len(dof) :, None] * p.J) + H
     return H, diagonal
+
+
+def _gram_blocks(J: Array, K: Array) -> Array:
+    """sum_c J_c^T K_c J_c [nv, nv], for J [n, dim, nv] and symmetric K [n, dim, dim]."""
+    weighted = jnp.sum(K[:, :, :, None] * J[:, None], axis=2)
+    return _gram(_matrix(J), _matrix(weighted))
 
 
 def _gram(a: Array, b: Array) -> Array:

@@ -21,7 +21,7 @@ from jaxsim.dynamics.tendon import tendon, tendon_armature
 from jaxsim.dynamics.transmission import transmission
 from jaxsim.sensors.table import sensors
 from jaxsim.solvers.implicit import implicit_minimum
-from jaxsim.solvers.linear import solve
+from jaxsim.solvers.linear.solve import solve
 from jaxsim.solvers.newton import Settings, Start, newton
 from jaxsim.solvers.objective import Residual, Structure, forces, mul_jt, problem_of, residual
 
@@ -39,11 +39,20 @@ class Intermediate(NamedTuple):
     force: Residual | None  # constraint forces, once solved
 
 
-def forward(m: Model, d: Data, sense: bool = True) -> tuple[Data, Intermediate]:
+class Accelerations(NamedTuple):
+    """What one evaluation solves for; given to a later one at the same state, it is not solved for again."""
+
+    smooth: Array  # qacc_smooth [nv]
+    constrained: Array  # qacc [nv]
+
+
+def forward(
+    m: Model, d: Data, sense: bool = True, known: Accelerations | None = None
+) -> tuple[Data, Intermediate]:
     """Positions, velocities, actuation, accelerations, constraints and (if `sense`) sensors and energy."""
     d, mid = position_velocity(m, d)
-    d = smooth_acceleration(m, d, mid)
-    d, mid = constrained_acceleration(m, d, mid)
+    d = smooth_acceleration(m, d, mid, known and known.smooth)
+    d, mid = constrained_acceleration(m, d, mid, known and known.constrained)
     if sense:
         d = energy(m, sensors(m, d, mid))
     return d, mid
@@ -67,17 +76,19 @@ def position_velocity(m: Model, d: Data) -> tuple[Data, Intermediate]:
     return d, Intermediate(ten_J, moment, cdof_dot, touching, rows, None)
 
 
-def smooth_acceleration(m: Model, d: Data, mid: Intermediate) -> Data:
+def smooth_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | None = None) -> Data:
     """qfrc_bias, qfrc_passive, qfrc_actuator, their sum qfrc_smooth, and qacc_smooth = M^-1 qfrc_smooth."""
     d, gravcomp = passive(m, d, mid.ten_J)
     d = d.replace(qfrc_bias=rne(m, d, mid.cdof_dot))
     d = actuation(m, d, mid.moment, gravcomp)
     applied = project_wrenches(m, d, d.xfrc_applied[:, :3], d.xfrc_applied[:, 3:], d.xipos)
     smooth = d.qfrc_passive - d.qfrc_bias + d.qfrc_applied + d.qfrc_actuator + applied
-    return d.replace(qfrc_smooth=smooth, qacc_smooth=solve(d.qM, smooth) if m.nv else smooth)
+    return d.replace(qfrc_smooth=smooth, qacc_smooth=solve(d.qM, smooth, known=known) if m.nv else smooth)
 
 
-def constrained_acceleration(m: Model, d: Data, mid: Intermediate) -> tuple[Data, Intermediate]:
+def constrained_acceleration(
+    m: Model, d: Data, mid: Intermediate, known: Array | None = None
+) -> tuple[Data, Intermediate]:
     """qacc, qfrc_constraint and the constraint forces: the minimum of the objective."""
     rows = mid.rows
     none = jnp.zeros((), jnp.int32)
@@ -95,6 +106,7 @@ def constrained_acceleration(m: Model, d: Data, mid: Intermediate) -> tuple[Data
         problem,
         lax.stop_gradient(Start(d.qacc_smooth, warm)),
         (m.opt.tolerance, m.opt.ls_tolerance),
+        known,
     )
     force = forces(structure, problem, residual(structure, problem, qacc))
     d = d.replace(

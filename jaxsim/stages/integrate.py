@@ -1,5 +1,7 @@
 """Time integration: Euler with implicit damping, RK4, implicitfast (mj_Euler, mj_RungeKutta, mj_implicit)."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,8 +17,9 @@ from jaxsim.dynamics.actuation import actuator_velocity_gain, next_activation
 from jaxsim.dynamics.com import com_vel, rne
 from jaxsim.dynamics.passive import damping, poly_force_slope, tendon_damping
 from jaxsim.dynamics.position import integrate_pos
-from jaxsim.solvers.linear import solve
-from jaxsim.stages.forward import Intermediate, forward
+from jaxsim.solvers.linear.small import solve_small
+from jaxsim.solvers.linear.solve import solve
+from jaxsim.stages.forward import Accelerations, Intermediate, forward
 
 Array = jax.Array
 
@@ -35,34 +38,48 @@ def advance(m: Model, d: Data, qacc: Array, qvel: Array | None = None) -> Data:
     )
 
 
-def integrate(m: Model, d: Data, mid: Intermediate) -> Data:
-    """Advance by the model's integrator; `d` holds the results of `forward`."""
+def integrate(m: Model, d: Data, mid: Intermediate, known: Any = None) -> tuple[Data, Any]:
+    """Advance by the model's integrator.
+
+    Args:
+        m: the model.
+        d: the results of `forward`.
+        mid: its intermediate results.
+        known: what an earlier call for the same state solved for, which then is not solved for again.
+
+    Returns:
+        Data one step later, and what was solved for: the acceleration [nv] by which the velocity advances (before
+        that of free bodies is corrected), or those of the later stages of RK4.
+    """
     if m.opt.integrator == Integrator.RK4:
-        return _runge_kutta(m, d)
+        return _runge_kutta(m, d, known)
     if m.opt.integrator == Integrator.IMPLICITFAST:
-        return advance(m, d, _implicitfast_acceleration(m, d, mid))
-    return advance(m, d, _euler_acceleration(m, d))
+        qacc, solved = _implicitfast_acceleration(m, d, mid, known)
+        return advance(m, d, qacc), solved
+    qacc = _euler_acceleration(m, d, known)
+    return advance(m, d, qacc), qacc
 
 
-def _euler_acceleration(m: Model, d: Data) -> Array:
+def _euler_acceleration(m: Model, d: Data, known: Array | None) -> Array:
     """(M + h B)^-1 (qfrc_smooth + qfrc_constraint), with B the diagonal joint damping."""
     if not m.nv or m.opt.disables(DisableBit.EULERDAMP) or m.opt.disables(DisableBit.DAMPER):
         return d.qacc
     slope = poly_force_slope(*damping(m), d.qvel, odd=True)
-    return solve(d.qM, d.qfrc_smooth + d.qfrc_constraint, m.opt.timestep * slope)
+    return solve(d.qM, d.qfrc_smooth + d.qfrc_constraint, m.opt.timestep * slope, known)
 
 
 def _add_diagonal(matrix: Array, diagonal: Array) -> Array:
     return matrix + diagonal[:, None] * jnp.eye(matrix.shape[0], dtype=matrix.dtype)
 
 
-def _implicitfast_acceleration(m: Model, d: Data, mid: Intermediate) -> Array:
-    """(M - h dF/dv)^-1 (qfrc_smooth + qfrc_constraint), with F the passive and actuator forces.
+def _implicitfast_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | None) -> tuple[Array, Array]:
+    """(M - h dF/dv)^-1 (qfrc_smooth + qfrc_constraint), with F the passive and actuator forces; twice.
 
-    Free bodies on their own also get the derivative of their gyroscopic force, which is not symmetric.
+    Free bodies on their own also get the derivative of their gyroscopic force, which is not symmetric; the second
+    result is without it.
     """
     if not m.nv:
-        return d.qacc
+        return d.qacc, d.qacc
     h, force = m.opt.timestep, d.qfrc_smooth + d.qfrc_constraint
     matrix = d.qM
     if not m.opt.disables(DisableBit.DAMPER):
@@ -71,9 +88,9 @@ def _implicitfast_acceleration(m: Model, d: Data, mid: Intermediate) -> Array:
             matrix = matrix + h * _gram(m, mid.ten_J, poly_force_slope(*tendon_damping(m), d.ten_velocity, odd=True))
     if m.nactuator and not m.opt.disables(DisableBit.ACTUATION):
         matrix = matrix - h * _gram(m, mid.moment, actuator_velocity_gain(m, d))
-    qacc = solve(matrix, force)
+    qacc = solve(matrix, force, known=known)
     bodies = standalone_free_bodies(m)
-    return _gyroscopic(m, d, matrix, force, qacc, bodies) if len(bodies) else qacc
+    return _gyroscopic(m, d, matrix, force, qacc, bodies) if len(bodies) else qacc, qacc
 
 
 def _gram(m: Model, J: Array, weight: Array) -> Array:
@@ -111,11 +128,11 @@ def _gyroscopic(m: Model, d: Data, matrix: Array, force: Array, qacc: Array, bod
     extra = jnp.stack([take(local, r) for r in dofs])
     block = block + m.opt.timestep * jnp.concatenate([jnp.zeros_like(extra), extra], axis=2)
     rhs = jnp.stack([take(force, r) for r in dofs])
-    solution = jnp.linalg.solve(block, rhs[..., None])[..., 0]
+    solution = solve_small(block, rhs)
     return put(qacc, dofs.ravel(), solution.reshape(-1))
 
 
-def _runge_kutta(m: Model, d: Data) -> Data:
+def _runge_kutta(m: Model, d: Data, known: Any) -> tuple[Data, Any]:
     """Fourth order Runge-Kutta, of order four for orientations too (mj_RungeKutta of MuJoCo 4.0).
 
     Rotations are integrated in the exponential coordinates of the step (Munthe-Kaas), so each stage's
@@ -123,8 +140,9 @@ def _runge_kutta(m: Model, d: Data) -> Data:
     """
     h = m.opt.timestep
 
-    def stage(carry, weight):
+    def stage(carry, inputs):
         here, velocity = carry
+        weight, found = inputs
         dx = weight * velocity
         here = here.replace(
             qpos=integrate_pos(m, d.qpos, dx, h),
@@ -132,20 +150,21 @@ def _runge_kutta(m: Model, d: Data) -> Data:
             act=d.act + h * weight * here.act_dot,
             time=d.time + weight * h,
         )
-        here, _ = forward(m, here, sense=False)
+        here, _ = forward(m, here, sense=False, known=found)
         velocity = _exponential_rate(m, h * dx, here.qvel)
-        return (here, velocity), (velocity, here.qacc, here.act_dot)
+        solved = Accelerations(here.qacc_smooth, here.qacc)
+        return (here, velocity), (velocity, here.qacc, here.act_dot, solved)
 
     def combine(first, later):
         return (first + 2 * later[0] + 2 * later[1] + later[2]) / 6
 
     # a loop, so that the dynamics are compiled once for the three stages
     weights = jnp.array([0.5, 0.5, 1.0], d.qpos.dtype)
-    (here, _), (velocities, accelerations, activation_rates) = lax.scan(stage, (d, d.qvel), weights)
+    (here, _), (velocities, accelerations, activation_rates, solved) = lax.scan(stage, (d, d.qvel), (weights, known))
     end = here.replace(
         qpos=d.qpos, qvel=d.qvel, act=d.act, time=d.time, act_dot=combine(d.act_dot, activation_rates), qacc=here.qacc
     )
-    return advance(m, end, combine(d.qacc, accelerations), combine(d.qvel, velocities))
+    return advance(m, end, combine(d.qacc, accelerations), combine(d.qvel, velocities)), solved
 
 
 def _exponential_rate(m: Model, x: Array, velocity: Array) -> Array:

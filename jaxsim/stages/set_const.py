@@ -20,7 +20,7 @@ from jaxsim.dynamics.com import com_pos, crb
 from jaxsim.dynamics.kinematics import kinematics
 from jaxsim.dynamics.tendon import tendon, tendon_armature
 from jaxsim.dynamics.transmission import transmission
-from jaxsim.solvers.linear import solve
+from jaxsim.solvers.linear.solve import solve
 
 Array = jax.Array
 

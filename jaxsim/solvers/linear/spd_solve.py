@@ -1,4 +1,6 @@
-"""Symmetric positive definite systems: one primitive for factor and solve, batched safely.
+"""Symmetric positive definite systems: one primitive for factor and solve, batched safely on every platform.
+
+In a batch of worlds on a CPU the systems are factored side by side (`lanes`). Elsewhere they go to LAPACK or its like.
 
 Before jaxlib 0.11.2, JAX's batched LAPACK kernels split a large batch over the CPU's thread pool and wait there;
 two such calls at the same time can wait for each other for ever (seen with 0.10 on two cores). So a batch goes
@@ -12,8 +14,11 @@ import jax.numpy as jnp
 import jaxlib
 import numpy as np
 from jax import lax
-from jax.extend import core
-from jax.interpreters import batching, mlir
+
+from jaxsim.layout.evaluate import fallback, rule
+from jaxsim.layout.unstable import Primitive, rules
+from jaxsim.layout.world import World, one_kernel, spread
+from jaxsim.solvers.linear import lanes
 
 Array = jax.Array
 
@@ -22,7 +27,7 @@ LOOPS = 2  # over pieces, side by side
 SPLITS_BATCHES = tuple(map(int, re.findall(r"\d+", jaxlib.__version__)[:3])) < (0, 11, 2)
 PIVOT_FLOOR = 1e-6  # relative, on the diagonal in float32
 
-spd_solve_p = core.Primitive("spd_solve")
+spd_solve_p = Primitive("spd_solve")
 
 
 def spd_solve(H: Array, d: Array, b: Array) -> Array:
@@ -102,29 +107,25 @@ def _lead(x: Array, axis: int | None, size: int) -> Array:
     return jnp.broadcast_to(x[None], (size, *x.shape)) if axis is None else jnp.moveaxis(x, axis, 0)
 
 
-spd_solve_p.def_impl(jax.jit(_in_pieces))
-spd_solve_p.def_abstract_eval(lambda H, d, b: jax.core.ShapedArray(b.shape, b.dtype))
-mlir.register_lowering(spd_solve_p, mlir.lower_fun(_one_call, multiple_results=False))
-mlir.register_lowering(spd_solve_p, mlir.lower_fun(_in_pieces, multiple_results=False), platform="cpu")
-batching.primitive_batchers[spd_solve_p] = _batch
+rules(
+    spd_solve_p,
+    abstract=lambda H, d, b: jax.core.ShapedArray(b.shape, b.dtype),
+    impl=jax.jit(spd_solve),
+    batch=_batch,
+    cpu=_in_pieces,
+    default=_one_call,
+)
 
 
-def solve(H: Array, b: Array, d: Array | None = None) -> Array:
-    """Solve (H + diag(d)) x = b [n], positive definite, differentiably in both modes and nested."""
-    d = jnp.zeros_like(b) if d is None else d
-    fixed_H, fixed_d = lax.stop_gradient((H, d))
-    return lax.custom_linear_solve(
-        lambda x: lax.dot(H, x, precision=lax.Precision.HIGHEST) + d * x,
-        b,
-        solve=lambda _, rhs: spd_solve(fixed_H, fixed_d, rhs[:, None])[:, 0],
-        symmetric=True,
-    )
+def _size(eqn, batched: list[bool]) -> int | None:
+    return 60 if any(batched[:2]) and eqn.invars[0].aval.shape[-1] <= lanes.LARGEST else None
 
 
-@jax.jit
-def gram_blocks(J: Array, K: Array) -> Array:
-    """sum_c J_c^T K_c J_c [nv, nv], for J [n, dim, nv] and symmetric K [n, dim, dim]."""
-    weighted = jnp.sum(K[:, :, :, None] * J[:, None], axis=2)
-    nv = J.shape[-1]
-    contract = (((0,), (0,)), ((), ()))
-    return lax.dot_general(J.reshape(-1, nv), weighted.reshape(-1, nv), contract, precision=lax.Precision.HIGHEST)
+@rule("spd_solve", size=_size, apart=True)
+def _worlds(eqn, values, n):
+    """The systems of a chunk of worlds, side by side."""
+    if _size(eqn, [isinstance(v, World) for v in values]) is None:
+        return fallback(eqn, values, n)
+    floor = PIVOT_FLOOR if eqn.invars[0].aval.dtype == jnp.float32 else 0
+    solve = one_kernel(lambda H, d, b: lanes.solve(H, d, b, floor))
+    return [World(solve(*[spread(v, n) for v in values]))]

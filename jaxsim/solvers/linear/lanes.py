@@ -10,36 +10,18 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxsim.layout.evaluate import fallback, rule
-from jaxsim.layout.world import World, one_kernel, spread
-from jaxsim.solvers.linear import PIVOT_FLOOR
-
 Array = jax.Array
 
 BLOCK = 14  # columns eliminated together: rows above a block are left alone
 LARGEST = 64  # rows of a matrix; larger ones are LAPACK's
 
 
-def _size(eqn, batched: list[bool]) -> int | None:
-    own = jax.default_backend() == "cpu" and batched[0] and eqn.invars[0].aval.shape[-1] <= LARGEST
-    return 60 if own else None
-
-
-@rule("spd_solve", size=_size)
-def _spd_solve(eqn, values, n):
-    """(H + diag(d)) x = b world by world: see `jaxsim.solvers.linear.spd_solve`."""
-    if _size(eqn, [isinstance(v, World) for v in values]) is None:
-        return fallback(eqn, values, n)
-    return [World(one_kernel(solve)(*[spread(v, n) for v in values]))]
-
-
-def solve(H: Array, d: Array, b: Array) -> Array:
+def solve(H: Array, d: Array, b: Array, floor: float) -> Array:
     """x of (H + diag(d)) x = b, for H [n, n, W], d [n, W] and b [n, k, W], by H = S D^-1 S^T.
 
-    Without pivoting, and without a test of definiteness: where LAPACK gives nan, this gives numbers.
+    The diagonal gets the relative `floor`. Without pivoting, and without a test of definiteness: where LAPACK gives nan, this gives numbers.
     """
     n = H.shape[0]
-    floor = PIVOT_FLOOR if H.dtype == jnp.float32 else 0
     on_diagonal = H[np.arange(n), np.arange(n)]
     added = d + floor * (on_diagonal + d)
     edges = range(0, n, BLOCK)
