@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxsim.core.data import Data, make_data
+from jaxsim.core.data import Data, counted, make_data
 from jaxsim.core.enums import DisableBit, WarningType
 from jaxsim.core.fields import DATA_STATE
 from jaxsim.core.model import Model
@@ -45,7 +45,7 @@ def _repeat(fun: Callable) -> Callable:
 def _check(model: Model, data: Data, field: str, warning: WarningType) -> Data:
     """Reset the world if a field of its state is invalid (mj_checkPos, mj_checkVel)."""
     bad = jnp.any(is_bad(getattr(data, field))) if getattr(data, field).shape[0] else jnp.zeros((), bool)
-    count = data.warning.at[warning].add(bad.astype(jnp.int32))
+    count = counted(data.warning, warning, bad)
     if not model.opt.disables(DisableBit.AUTORESET):
         data = _select(bad, _initial(model, data), data)
     return data.replace(warning=count)
@@ -56,7 +56,7 @@ def _recover(model: Model, data: Data, bad: Array) -> Data:
 
     MuJoCo then steps from the reset state at once; here that world stands at qpos0 for the rest of this step.
     """
-    count = data.warning.at[WarningType.BADQACC].add(bad.astype(jnp.int32))
+    count = counted(data.warning, WarningType.BADQACC, bad)
     if not model.opt.disables(DisableBit.AUTORESET):
         data = _select(bad, _initial(model, data, derived=True), data)
     return data.replace(warning=count)

@@ -1,7 +1,8 @@
 """Row operations with compiled-in indices: take, put, and products with constant matrices.
 
 Index arrays are numpy and known at load. A contiguous selection becomes a slice, the identity costs
-nothing, and nothing is ever scattered.
+nothing, and nothing is ever scattered, nor are cotangents: what a row was taken from gets the sum of what its
+copies pull, by further takes.
 """
 
 import jax
@@ -9,7 +10,33 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jaxsim.layout.evaluate import one, rule
+from jaxsim.layout.unstable import Primitive, Zero, rules, zero_of
+from jaxsim.layout.world import World, settled
+
 Array = jax.Array
+
+MOST_COPIES = 4  # of a row; sums of more are products with a constant matrix
+
+
+class Index:
+    """A static integer array [n] that may be a parameter of a primitive: hashable, compared by content."""
+
+    def __init__(self, rows):
+        self.rows = np.ascontiguousarray(rows, np.int32)
+        self._hash = hash(self.rows.tobytes())
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other) -> bool:
+        return isinstance(other, Index) and np.array_equal(self.rows, other.rows)
+
+    def __repr__(self) -> str:
+        return f"Index({self.rows.tolist()})"
+
+
+take_p = Primitive("take_rows")
 
 
 def take(x: Array, index) -> Array:
@@ -22,7 +49,44 @@ def take(x: Array, index) -> Array:
         return lax.slice_in_dim(x, int(index[0]), int(index[0]) + n)
     if n == 0:
         return jnp.zeros((0, *x.shape[1:]), x.dtype)
-    return x.at[index].get(mode="promise_in_bounds", unique_indices=len(set(index.tolist())) == n)
+    return take_p.bind(jnp.asarray(x), index=Index(index), axis=0)
+
+
+def _take(x: Array, *, index: Index, axis: int) -> Array:
+    rows = index.rows
+    at = (slice(None),) * axis + (rows,)
+    return x.at[at].get(mode="promise_in_bounds", unique_indices=len(set(rows.tolist())) == len(rows))
+
+
+def _type(x, *, index: Index, axis: int):
+    return jax.core.ShapedArray((*x.shape[:axis], len(index.rows), *x.shape[axis + 1 :]), x.dtype)
+
+
+def _batch(args, dims, *, index: Index, axis: int):
+    return take_p.bind(jnp.moveaxis(args[0], dims[0], 0), index=index, axis=axis + 1), 0
+
+
+def _jvp(primals, tangents, **params):
+    out = take_p.bind(*primals, **params)
+    dot = tangents[0]
+    return out, zero_of(jax.typeof(out)) if isinstance(dot, Zero) else take_p.bind(dot, **params)
+
+
+def _transpose(cotangent, x, *, index: Index, axis: int):
+    if isinstance(cotangent, Zero):
+        return [None]
+    rows = jnp.moveaxis(cotangent, axis, 0)
+    return [jnp.moveaxis(scatter_add(index.rows, rows, x.aval.shape[axis]), 0, axis)]
+
+
+rules(take_p, abstract=_type, impl=jax.jit(_take, static_argnames=("index", "axis")), batch=_batch, cpu=_take,
+      default=_take, jvp=_jvp, transpose=_transpose)  # fmt: skip
+
+
+@rule("take_rows", size=one)
+def _worlds(eqn, values, n):
+    """Worlds stay last, behind the axis that rows are taken along."""
+    return [World(settled(lambda x: _take(x, **eqn.params))(values[0].array))]
 
 
 def put(x: Array, index, rows: Array) -> Array:
@@ -59,10 +123,21 @@ def product(matrix: np.ndarray, x: Array) -> Array:
 
 
 def scatter_add(index, x: Array, size: int) -> Array:
-    """Sum rows of x [n, ...] into [size, ...] at static positions, as a constant product."""
+    """Sum rows of x [n, ...] into [size, ...] at static positions, without scattering.
+
+    The k-th copies of all rows are placed by one take; rows with many copies are summed by a constant product.
+    """
     index = np.asarray(index, int)
-    if len(index) == size and np.array_equal(index, np.arange(size)):
-        return x
-    if len(set(index.tolist())) == len(index):
-        return gather_groups([(index, x)], size) if len(index) else jnp.zeros((size, *x.shape[1:]), x.dtype)
-    return product((np.arange(size)[:, None] == index[None]).astype(float), x)
+    if not len(index):
+        return jnp.zeros((size, *x.shape[1:]), x.dtype)
+    order = np.argsort(index, kind="stable")
+    first = np.searchsorted(index[order], np.arange(size))
+    count = np.bincount(index, minlength=size)
+    if count.max() > MOST_COPIES:
+        return product((np.arange(size)[:, None] == index[None]).astype(float), x)
+    if (count == 0).any() or count.min() < count.max():
+        x = lax.concatenate([x, jnp.zeros((1, *x.shape[1:]), x.dtype)], 0)
+    terms = []
+    for k in range(count.max()):
+        terms.append(take(x, np.where(count > k, order[np.minimum(first + k, len(index) - 1)], len(index))))
+    return sum(terms[1:], terms[0])

@@ -7,6 +7,7 @@ finite at zero length.
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from jaxsim.core.enums import MINVAL
@@ -48,7 +49,7 @@ def normalize_with_norm(x: Array) -> tuple[Array, Array]:
     length = norm(x)
     usable = length > MINVAL
     unit = x / jnp.where(usable, length, 1)[..., None]
-    first = jnp.zeros(x.shape[-1], x.dtype).at[0].set(1)
+    first = jnp.asarray(np.eye(1, x.shape[-1])[0], x.dtype)
     return jnp.where(usable[..., None], unit, jnp.broadcast_to(first, x.shape)), length
 
 

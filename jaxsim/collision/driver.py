@@ -13,7 +13,7 @@ from jaxsim.collision.pairs import Pairs, candidate_pairs, groups
 from jaxsim.collision.params import pair_params
 from jaxsim.collision.shape import NO_CONTACT, Contacts, Shape, make_frame
 from jaxsim.collision.table import COLLIDERS
-from jaxsim.core.data import Contact, Data, empty_contact
+from jaxsim.core.data import Contact, Data, counted, empty_contact
 from jaxsim.core.enums import MINVAL, GeomType, WarningType
 from jaxsim.core.model import Model
 
@@ -176,5 +176,5 @@ def contact_buffer(m: Model, d: Data, touching: Touching | None) -> Data:
             "geom": ints[:, 1:],
         }
     )
-    warning = d.warning.at[WarningType.CONTACTFULL].add(touching.overflow.astype(jnp.int32))
+    warning = counted(d.warning, WarningType.CONTACTFULL, touching.overflow)
     return d.replace(contact=contact, ncon=jnp.minimum(touching.detected, size), warning=warning)

@@ -133,7 +133,7 @@ def weld_sides(
     data = take(m.eq_data, chosen)
     q1, q2 = take(d.xquat, body1), take(d.xquat, body2)
     by_site = (m.eq_objtype[chosen] == ObjType.SITE)[:, None]
-    relative, offset = data[:, 6:10], jnp.zeros((len(chosen), 4), q1.dtype).at[:, 0].set(1)
+    relative, offset = data[:, 6:10], jnp.asarray(np.eye(1, 4).repeat(len(chosen), 0), q1.dtype)
     if by_site.any():
         site1 = take(m.site_quat, np.where(by_site[:, 0], m.eq_obj1id[chosen], 0))
         site2 = take(m.site_quat, np.where(by_site[:, 0], m.eq_obj2id[chosen], 0))

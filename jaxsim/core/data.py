@@ -85,6 +85,11 @@ def _keyframe(model: Model, keyframe: str | int) -> dict[str, jax.Array]:
     return {name: getattr(model, f"key_{key}")[index] for name, key in source.items()}
 
 
+def counted(warning: jax.Array, kind: WarningType, happened: jax.Array) -> jax.Array:
+    """The counts of warnings [7] with one more of a kind, if it happened."""
+    return warning + np.where(np.arange(len(WarningType)) == kind, 1, 0).astype(np.int32) * happened.astype(jnp.int32)
+
+
 def reset(model: Model, data: Data) -> Data:
     """`data` back at qpos0 with inputs and derived fields zeroed; warnings are kept."""
     return make_data(model).replace(warning=data.warning)

@@ -6,7 +6,7 @@ import numpy as np
 from jax import lax
 
 from jaxsim.algebra.select import put, scatter_add, take
-from jaxsim.core.data import Data
+from jaxsim.core.data import Data, counted
 from jaxsim.core.enums import MAXVAL, MINVAL, BiasType, DisableBit, DynType, GainType, JointType, TrnType, WarningType
 from jaxsim.core.model import Model
 
@@ -50,7 +50,7 @@ def actuation(m: Model, d: Data, moment: Array, qfrc_gravcomp: Array) -> Data:
         zero = jnp.zeros(m.nv, dtype)
         return d.replace(qfrc_actuator=zero, actuator_force=jnp.zeros(m.nout, dtype), act_dot=jnp.zeros(m.na, dtype))
     ctrl = _controls(m, d)
-    warning = d.warning.at[WarningType.BADCTRL].add(bad_control(d).astype(jnp.int32))
+    warning = counted(d.warning, WarningType.BADCTRL, bad_control(d))
     d = d.replace(act_dot=_act_dot(m, d, ctrl), warning=warning)
     signal = _signal(m, d, ctrl)
     length, velocity = d.actuator_length, d.actuator_velocity

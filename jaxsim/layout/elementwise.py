@@ -153,6 +153,12 @@ def _stack(eqn, values, n):
     return [World(eqn.primitive.bind(*[spread(v, n) for v in values], **eqn.params))]
 
 
+@rule("unstack", size=one)
+def _unstack(eqn, values, n):
+    x, axis = values[0].array, eqn.params["axis"]
+    return [World(lax.index_in_dim(x, i, axis, keepdims=False)) for i in range(x.shape[axis])]
+
+
 @rule("pad", size=lambda eqn, batched: None if batched[1] else 1)
 def _pad(eqn, values, n):
     x, fill = values

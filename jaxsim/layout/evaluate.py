@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 
 from jaxsim.layout.unstable import Literal
 from jaxsim.layout.world import Value, World
@@ -79,11 +80,14 @@ def flatten(jaxpr, consts, args: list[Value]) -> tuple[list[Line], list]:
         env.update(zip(jaxpr.constvars, consts))
         env.update(zip(jaxpr.invars, args))
         for eqn in jaxpr.eqns:
+            eqn = _without_empty(eqn)
             inputs = [read(v) for v in eqn.invars]
             inner = INLINE.get(eqn.primitive.name)
             if inner is not None:
                 closed = eqn.params[inner]
                 outs = walk(closed.jaxpr, closed.consts, inputs)
+            elif all(v.aval.size == 0 for v in eqn.outvars):
+                outs = [jnp.zeros(v.aval.shape, v.aval.dtype) for v in eqn.outvars]
             elif any(isinstance(x, Slot) for x in inputs):
                 outs = [Slot() for _ in eqn.outvars]
                 lines.append(Line(eqn, inputs, outs))
@@ -94,6 +98,14 @@ def flatten(jaxpr, consts, args: list[Value]) -> tuple[list[Line], list]:
 
     outs = walk(jaxpr, consts, [Slot(x) if isinstance(x, World) else x for x in args])
     return lines, outs
+
+
+def _without_empty(eqn):
+    """A concatenation without operands that are empty, which no kernel can take."""
+    if eqn.primitive.name != "concatenate":
+        return eqn
+    full = [v for v in eqn.invars if v.aval.size]
+    return eqn if len(full) in (0, len(eqn.invars)) else eqn.replace(invars=full)
 
 
 def run(line: Line, n: int) -> None:

@@ -59,7 +59,9 @@ def _tree(combine: Callable, terms: list[Array]) -> Array:
 def _written_out(eqn, batched: list[bool]) -> bool:
     """Whether a product is a sum of products over worlds, written out."""
     ((ca, _), (ba, bb)) = eqn.params["dimension_numbers"]
-    return not (ba or bb) and all(batched) and len(ca) == 1 and eqn.invars[0].aval.shape[ca[0]] <= SHORT_SUM
+    if ba or bb or not all(batched) or len(ca) > 1:
+        return False
+    return not ca or eqn.invars[0].aval.shape[ca[0]] <= SHORT_SUM
 
 
 def _product_size(eqn, batched: list[bool]) -> int | None:
@@ -68,7 +70,7 @@ def _product_size(eqn, batched: list[bool]) -> int | None:
         return None
     shapes = [v.aval.shape for v in eqn.invars]
     ((ca, _), _) = eqn.params["dimension_numbers"]
-    return 1 if min(map(len, shapes)) == 1 or shapes[0][ca[0]] <= 8 else 8
+    return 1 if not ca or min(map(len, shapes)) == 1 or shapes[0][ca[0]] <= 8 else 8
 
 
 @rule("dot_general", size=_product_size)
@@ -81,7 +83,10 @@ def _dot_general(eqn, values, n):
     if not all(batched):
         return [World(_dot_constant(eqn, a, b, ca, cb))]
     if _written_out(eqn, batched):
-        return [World(settled(lambda x, y: _dot_short(x, y, ca[0], cb[0]))(a.array, b.array))]
+        x, y = a.array, b.array
+        if not ca:  # an outer product is a sum of one term
+            x, y, ca, cb = x[None], y[None], (0,), (0,)
+        return [World(settled(lambda x, y: _dot_short(x, y, ca[0], cb[0]))(x, y))]
     return [_dot_worlds_first(eqn, a, b, ca, cb)]
 
 

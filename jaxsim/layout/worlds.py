@@ -56,8 +56,9 @@ def batched(fun: Callable, replay: Callable | None = None) -> Callable:
         inside = jax.tree.leaves(kept)
 
         def again():
-            unflatten = jax.tree.structure(kept).unflatten
-            run = lambda k, *xs: replay(unflatten(k), *jax.tree.unflatten(tree, xs))
+            def run(k, *xs):
+                return replay(jax.tree.unflatten(jax.tree.structure(kept), k), *jax.tree.unflatten(tree, xs))
+
             again, shape = jax.make_jaxpr(run, return_shape=True)(inside, *avals)
             if jax.tree.leaves(shape) != jax.tree.leaves(out):
                 raise TypeError("replay and the function give results of different shapes")
@@ -87,7 +88,9 @@ def _run_on_cpu(*operands: Array, program: Program, mapped: tuple[bool, ...] | N
 
 
 def _impl(*operands: Array, program: Program, mapped: Any, size: Any) -> list[Array]:
-    run = lambda *xs: worlds_p.bind(*xs, program=program, mapped=mapped, size=size)
+    def run(*xs):
+        return worlds_p.bind(*xs, program=program, mapped=mapped, size=size)
+
     return program.once(("impl", mapped, size), lambda: jax.jit(run))(*operands)
 
 
@@ -139,7 +142,7 @@ def _jvp(primals: Any, tangents: Any, *, program: Program, mapped: Any, size: in
         flags = None
         if mapped is not None:
             of_every = (*[True] * source.kept, *mapped)
-            flags = tuple([*(of_every[i] for i in derivative.operands), *(mapped[i] for i in derivative.moving)])
+            flags = (*(of_every[i] for i in derivative.operands), *(mapped[i] for i in derivative.moving))
         moved = worlds_p.bind(
             *known, *[tangents[i] for i in derivative.moving], program=derivative.program, mapped=flags, size=size
         )
@@ -181,8 +184,10 @@ def _dead(used: tuple[bool, ...], eqn: Any) -> tuple[list[bool], Any]:
     p["program"], taken = p["program"].part(used)
     if p["mapped"] is not None:
         p["mapped"] = tuple(m for m, t in zip(p["mapped"], taken) if t)
-    kept = lambda xs, flags: [x for x, f in zip(xs, flags) if f]
-    return list(taken), eqn.replace(invars=kept(eqn.invars, taken), outvars=kept(eqn.outvars, used), params=p)
+    inputs, outputs = (
+        [v for v, f in zip(variables, flags) if f] for variables, flags in ((eqn.invars, taken), (eqn.outvars, used))
+    )
+    return list(taken), eqn.replace(invars=inputs, outvars=outputs, params=p)
 
 
 rules(
