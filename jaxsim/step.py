@@ -1,6 +1,5 @@
 """The public stepping functions: forward, step, inverse, rollout."""
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -27,7 +26,7 @@ def _forward(model: Model, data: Data, known: Accelerations | None = None) -> tu
 
 
 def _step(model: Model, data: Data, known: Any = None) -> tuple[Data, Any]:
-    """The step, and what it solved for; the latter may be given to a repetition of the same step."""
+    """The step, and what it solved for; given that, a repetition of the same step solves for nothing."""
     accelerations, advance = known or (None, None)
     data = _check(model, data, "qpos", WarningType.BADQPOS)
     data = _check(model, data, "qvel", WarningType.BADQVEL)
@@ -37,9 +36,13 @@ def _step(model: Model, data: Data, known: Any = None) -> tuple[Data, Any]:
     return _recover(model, stepped, bad), (Accelerations(data.qacc_smooth, data.qacc), advance)
 
 
-def _repeat(fun: Callable) -> Callable:
-    """The function for differentiation, given what it solved for."""
-    return lambda known, model, data: fun(model, data, known)[0]
+def _repeated_forward(known: Accelerations, model: Model, data: Data) -> Data:
+    return _forward(model, data, known)[0]
+
+
+def repeated_step(known: Any, model: Model, data: Data) -> Data:
+    """A step that was taken before by `solved_step`, in one world: the same values, and their derivatives."""
+    return _step(model, data, known)[0]
 
 
 def _check(model: Model, data: Data, field: str, warning: WarningType) -> Data:
@@ -74,8 +77,9 @@ def _select(condition: Array, a: Data, b: Data) -> Data:
     return jax.tree.map(lambda x, y: x if x is y else jnp.where(condition, x, y), a, b)
 
 
-_forward_batched = batched(_forward, _repeat(_forward))
-_step_batched = batched(_step, _repeat(_step))
+_forward_batched = batched(_forward, _repeated_forward)
+_step_batched = batched(_step, repeated_step)
+solved_step = batched(_step)  # with what it solved for; not to be differentiated
 _inverse_batched = batched(inverse_stage)
 
 

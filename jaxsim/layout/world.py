@@ -21,6 +21,7 @@ def settled(fun: Callable) -> Callable:
     are stored. It has a second result because XLA splits a single one over threads, which must not happen
     where the call is part of a kernel.
     """
+
     def call(*args):
         with set_xla_metadata(inlineable="false"):
             both = jax.jit(lambda *xs: (fun(*xs), jnp.zeros((), bool)), inline=False)(*args)

@@ -5,15 +5,20 @@ of position is a velocity integrated for a unit of time. MuJoCo takes finite dif
 they are differentiated in forward mode, through the converged constraint solve.
 """
 
-from typing import NamedTuple
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from jaxsim.core.data import Data
 from jaxsim.core.model import Model
 from jaxsim.dynamics.position import differentiate_pos, integrate_pos
-from jaxsim.step import inverse, step
+from jaxsim.layout import batched
+from jaxsim.stages.inverse import inverse
+from jaxsim.step import repeated_step, solved_step
 
 Array = jax.Array
 
@@ -60,20 +65,23 @@ def transition_jacobians(model: Model, data: Data) -> TransitionJacobians:
 
     Source: what mjd_transitionFD approximates.
     """
-    nv, na, nu = model.nv, model.na, model.nu
-    reached = jax.lax.stop_gradient(step(model, data).qpos)
+    end, solved = solved_step(*lax.stop_gradient((model, data)))
+    none = [jnp.zeros(n, data.qpos.dtype) for n in (model.nv, model.nv, model.na, model.nu)]
+    *of_state, (B, D) = _slopes(functools.partial(_transition, solved, end.qpos, model, data), none)
+    A, C = (jnp.concatenate(parts, axis=1) for parts in zip(*of_state))
+    return TransitionJacobians(A, B, C, D)
 
-    def after(change: Array) -> tuple[Array, Array]:
-        dq, dv, da, du = jnp.split(change, (nv, 2 * nv, 2 * nv + na))
-        moved = _displace(model, data, dq)
-        moved = moved.replace(qvel=data.qvel + dv, act=data.act + da, ctrl=data.ctrl + du)
-        end = step(model, moved)
-        dq = differentiate_pos(model, _unit(data), reached, end.qpos)
-        return jnp.concatenate([dq, end.qvel, end.act]), end.sensordata
 
-    state, sensor = jax.jacfwd(after)(jnp.zeros(2 * nv + na + nu, data.qpos.dtype))
-    nx = 2 * nv + na
-    return TransitionJacobians(state[:, :nx], state[:, nx:], sensor[:, :nx], sensor[:, nx:])
+@batched
+def _transition(
+    solved: Any, reached: Array, model: Model, data: Data, dq: Array, dv: Array, da: Array, du: Array
+) -> tuple[Array, Array]:
+    """The state after a step from a displaced state, relative to the one that is reached, and the sensors."""
+    moved = _displace(model, data, dq)
+    moved = moved.replace(qvel=data.qvel + dv, act=data.act + da, ctrl=data.ctrl + du)
+    end = repeated_step(solved, model, moved)
+    dq = differentiate_pos(model, _unit(data), reached, end.qpos)
+    return jnp.concatenate([dq, end.qvel, end.act]), end.sensordata
 
 
 @jax.jit
@@ -86,17 +94,32 @@ def inverse_jacobians(model: Model, data: Data) -> InverseJacobians:
 
     Source: what mjd_inverseFD approximates.
     """
-    nv = model.nv
+    none = [jnp.zeros(model.nv, data.qpos.dtype)] * 3
+    force, sensor, inertia = zip(*_slopes(functools.partial(_inverse, model, data), none))
+    return InverseJacobians(*force, *sensor, inertia[0])
 
-    def after(change: Array) -> tuple[Array, Array, Array]:
-        dq, dv, da = jnp.split(change, (nv, 2 * nv))
-        moved = _displace(model, data, dq).replace(qvel=data.qvel + dv, qacc=data.qacc + da)
-        end = inverse(model, moved)
-        return end.qfrc_inverse, end.sensordata, end.qM
 
-    force, sensor, inertia = jax.jacfwd(after)(jnp.zeros(3 * nv, data.qpos.dtype))
-    blocks = [slope[:, i * nv : (i + 1) * nv] for slope in (force, sensor) for i in range(3)]
-    return InverseJacobians._make([*blocks, inertia[:, :, :nv]])
+@batched
+def _inverse(model: Model, data: Data, dq: Array, dv: Array, da: Array) -> tuple[Array, Array, Array]:
+    """Force, sensors and inertia at a displaced state."""
+    moved = _displace(model, data, dq).replace(qvel=data.qvel + dv, qacc=data.qacc + da)
+    end = inverse(model, moved)
+    return end.qfrc_inverse, end.sensordata, end.qM
+
+
+def _slopes(fun: Callable, changes: list[Array]) -> list:
+    """The Jacobians of a function of several vectors with respect to each.
+
+    One group of inputs at a time, because what does not depend on a group then has no tangents: velocities and
+    controls do not pass through kinematics. Within a group all columns share values and the factors of matrices.
+    """
+    slopes = []
+    for i, change in enumerate(changes):
+        if change.size:
+            slopes.append(jax.jacfwd(fun, i)(*changes))
+        else:
+            slopes.append(jax.tree.map(lambda x: jnp.zeros((*x.shape, 0), x.dtype), jax.eval_shape(fun, *changes)))
+    return slopes
 
 
 def _displace(model: Model, data: Data, dq: Array) -> Data:

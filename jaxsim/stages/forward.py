@@ -46,9 +46,7 @@ class Accelerations(NamedTuple):
     constrained: Array  # qacc [nv]
 
 
-def forward(
-    m: Model, d: Data, sense: bool = True, known: Accelerations | None = None
-) -> tuple[Data, Intermediate]:
+def forward(m: Model, d: Data, sense: bool = True, known: Accelerations | None = None) -> tuple[Data, Intermediate]:
     """Positions, velocities, actuation, accelerations, constraints and (if `sense`) sensors and energy."""
     d, mid = position_velocity(m, d)
     d = smooth_acceleration(m, d, mid, known and known.smooth)

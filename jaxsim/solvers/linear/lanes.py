@@ -19,7 +19,8 @@ LARGEST = 64  # rows of a matrix; larger ones are LAPACK's
 def solve(H: Array, d: Array, b: Array, floor: float) -> Array:
     """x of (H + diag(d)) x = b, for H [n, n, W], d [n, W] and b [n, k, W], by H = S D^-1 S^T.
 
-    The diagonal gets the relative `floor`. Without pivoting, and without a test of definiteness: where LAPACK gives nan, this gives numbers.
+    The diagonal gets the relative `floor`. Without pivoting, and without a test of definiteness: where LAPACK gives
+    nan, this gives numbers.
     """
     n = H.shape[0]
     on_diagonal = H[np.arange(n), np.arange(n)]
