@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from jaxsim.interop import finish
 from jaxsim.mjcf import compile_mjcf
-from jaxsim.mjcf.compiled import CompiledModel
-from jaxsim.mjcf.errors import Place
+from jaxsim.mjcf.assembly.compiled import CompiledModel
+from jaxsim.mjcf.language.errors import Place
 from jaxsim.model import Model, from_fields
 
 

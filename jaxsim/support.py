@@ -9,7 +9,7 @@ import numpy as np
 from jaxsim.collision.pairs import candidate_pairs
 from jaxsim.collision.table import COLLIDERS
 from jaxsim.dynamics.sensor import SUPPORTED_SENSORS
-from jaxsim.mjcf.errors import MjcfError, Place, Problem
+from jaxsim.mjcf.language.errors import MjcfError, Place, Problem
 from jaxsim.model import Model
 from jaxsim.types import (
     BiasType,

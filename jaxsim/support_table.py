@@ -10,7 +10,7 @@ from enum import Enum, IntEnum
 from pathlib import Path
 
 from jaxsim.collision.table import COLLIDERS
-from jaxsim.mjcf.schema import ATTRIBUTES, REFUSED, attributes
+from jaxsim.mjcf.language.schema import ATTRIBUTES, REFUSED, attributes
 from jaxsim.support import INTEGRATORS, REFUSED_FIELDS, REFUSED_FLAGS, SIMULATED
 from jaxsim.types import GeomType, Integrator, SensorType
 
