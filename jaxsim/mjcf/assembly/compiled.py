@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from jaxsim.mjcf.assembly.fields import Fields
 from jaxsim.mjcf.language.errors import Place
 
 
-class CompiledModel:
+class CompiledModel(Fields):
     """The result of compiling an MJCF file.
 
     Attributes are named, shaped and ordered as in MuJoCo 4.0's mjModel: sizes (`nq` ...), arrays
@@ -20,11 +21,6 @@ class CompiledModel:
         unsupported: (file, line, message) of every feature that compiles but may not be simulated.
     """
 
-    body_mass: np.ndarray
-    body_inertia: np.ndarray
-    flg_gravcomp: bool
-    flg_surfacevel: bool
-    flg_adhesion: bool
     opt: SimpleNamespace
     stat: SimpleNamespace
     names: dict[str, list[str]]
@@ -36,8 +32,10 @@ class CompiledModel:
         self.places = {}
         self.unsupported = []
 
-    def __getattr__(self, name: str) -> Any:  # only for what is not set
-        raise AttributeError(name)
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in DECLARED:
+            raise AttributeError(f"{name!r} is not a declared field of a compiled model")
+        super().__setattr__(name, value)
 
     def set(self, prefix: str = "", **values: Any) -> None:
         """Set fields, converting arrays to the types mjModel has."""
@@ -45,3 +43,6 @@ class CompiledModel:
             if isinstance(value, np.ndarray) and value.dtype == np.int64:
                 value = value.astype(np.int32)
             setattr(self, prefix + name, value)
+
+
+DECLARED = frozenset(Fields.__annotations__) | frozenset(CompiledModel.__annotations__)
