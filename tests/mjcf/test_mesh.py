@@ -388,6 +388,75 @@ def test_png(colour, depth, filtering):
     assert_same_hfield(compiled, reference_hfield('file="a.png"', {"a.png": data}))
 
 
+def with_chunk(data: bytes, before: bytes, kind: bytes, content: bytes) -> bytes:
+    """A PNG with one more chunk before the first of some kind."""
+    at = data.index(before) - 4
+    check = struct.pack(">I", zlib.crc32(kind + content))
+    return data[:at] + struct.pack(">I", len(content)) + kind + content + check + data[at:]
+
+
+def interlaced(pixels: np.ndarray) -> bytes:
+    """PNG of grey pixels [h, w] in the seven passes of Adam7."""
+    passes = ((0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2), (0, 1, 2, 2), (1, 0, 2, 1))
+    lines = [line for r, c, dr, dc in passes for line in pixels[r::dr, c::dc]]
+    stream = b"".join(b"\0" + line.astype(np.uint8).tobytes() for line in lines if line.size)
+    whole = png(pixels[:, :, None], 8, 0, 0)
+    head = whole[: whole.index(b"IHDR") - 4]
+    for kind, content in (
+        (b"IHDR", struct.pack(">IIBBBBB", pixels.shape[1], pixels.shape[0], 8, 0, 0, 0, 1)),
+        (b"IDAT", zlib.compress(stream)),
+        (b"IEND", b""),
+    ):
+        head += struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+    return head
+
+
+GREY, DEEP = (png(np.random.default_rng(0).integers(0, 2**d, (6, 7, 1)), d, 0, 5) for d in (8, 16))
+RGB = png(np.random.default_rng(0).integers(0, 256, (6, 7, 3)), 8, 2, 5)
+PALETTE = png(
+    np.random.default_rng(0).integers(0, 16, (6, 7, 1)), 4, 3, 5, np.random.default_rng(1).integers(0, 256, (16, 3))
+)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        interlaced(np.random.default_rng(0).integers(0, 256, (9, 13))),
+        with_chunk(GREY, b"IDAT", b"gAMA", struct.pack(">I", 45455)),
+        with_chunk(GREY, b"IDAT", b"sBIT", b"\5"),
+        with_chunk(GREY, b"IDAT", b"tRNS", struct.pack(">H", 3)),
+        with_chunk(DEEP, b"IDAT", b"tRNS", struct.pack(">H", 300)),
+        with_chunk(RGB, b"IDAT", b"tRNS", struct.pack(">HHH", 3, 4, 5)),
+        with_chunk(PALETTE, b"IDAT", b"tRNS", b"\0\x7f"),
+        png(np.arange(16).reshape(4, 4, 1), 4, 3, 0, np.random.default_rng(1).integers(0, 256, (5, 3))),  # too short
+        GREY + b"what follows the image",
+    ],
+    ids=["interlaced", "gamma", "sbit", "clear grey", "clear 16", "clear rgb", "clear palette", "palette", "tail"],
+)
+def test_png_chunks_and_coding(data):
+    compiled = compile_hfield(name="h", size=[1, 2, 3, 4], data=data, extension=".png")
+    assert_same_hfield(compiled, reference_hfield('file="a.png"', {"a.png": data}))
+
+
+def test_damaged_png_is_refused_as_by_mujoco():
+    """Images cut anywhere, or with a wrong byte in their header or pixels."""
+    spoilt = [GREY[:n] for n in (8, 20, 33, 45, len(GREY) - 20, len(GREY) - 12, len(GREY) - 3)]
+    for at in (18, 24, 25, 26, 30, 45, 60, len(GREY) - 14):
+        spoilt.append(GREY[:at] + bytes([GREY[at] ^ 5]) + GREY[at + 1 :])
+    for data in spoilt:
+        with pytest.raises(ValueError, match="decoding PNG"):
+            reference_hfield('file="a.png"', {"a.png": data})
+        with pytest.raises(ValueError, match="the PNG image is damaged"):
+            compile_hfield(name="h", size=[1, 2, 3, 4], data=data, extension=".png")
+
+
+def test_a_png_that_announces_too_many_pixels_is_not_decoded():
+    header = struct.pack(">IIBBBBB", 20_000, 20_000, 8, 0, 0, 0, 0)
+    huge = GREY[:16] + header + struct.pack(">I", zlib.crc32(b"IHDR" + header)) + GREY[33:]
+    with pytest.raises(ValueError, match="too large: 20000 by 20000 pixels"):
+        compile_hfield(name="h", size=[1, 2, 3, 4], data=huge, extension=".png")
+
+
 def test_hfield_from_numbers():
     compiled = compile_hfield(name="h", size=[1, 2, 3, 4], nrow=2, ncol=3, elevation=[1, 2, 3, 4, 5, 7])
     assert_same_hfield(compiled, reference_hfield('nrow="2" ncol="3" elevation="1 2 3 4 5 7"'))

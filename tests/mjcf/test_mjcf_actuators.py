@@ -115,3 +115,19 @@ def test_a_shortcut_does_not_inherit_the_parameters_of_another():
     </mujoco>""")
     assert m.actuator_gainprm[:, 0].tolist() == [1.0, 7.0, 7.0]
     assert m.actuator_ctrllimited.tolist() == [False, True, False]
+
+
+def test_a_rod_is_looked_up_by_actuator_not_by_output():
+    """An orientation actuator has three outputs, so outputs and actuators are counted apart after it."""
+    scene = """<mujoco><worldbody>
+      <body><joint name="ball" type="ball"/><geom size=".1 .2" type="capsule"/></body>
+      <body pos="1 0 0"><joint axis="0 1 0"/><geom size=".1 .3" type="capsule"/><site name="crank" pos=".1 0 .3"/></body>
+      <site name="slider" pos="1 0 -1"/>
+    </worldbody>
+    <actuator><orientation joint="ball" kp="2"/>
+      <motor cranksite="crank" slidersite="slider" cranklength="1.5"/>
+      <position cranksite="crank" slidersite="slider" cranklength="1.7" kp="3" dampratio="1"/>
+    </actuator></mujoco>"""
+    compiled = compile_mjcf(scene)
+    assert differences(compiled, oracle(scene)) == {}
+    assert compiled.actuator_length0[3] != compiled.actuator_length0[4] != 0

@@ -2,6 +2,7 @@
 
 import random
 import re
+import threading
 
 import pytest
 
@@ -207,6 +208,124 @@ def test_a_model_that_attaches_itself_is_refused():
         '<mujoco><asset><model file="m.xml"/></asset></mujoco>',
         m=b'<mujoco><asset><model file="m.xml"/></asset></mujoco>',
     )
+
+
+def nested(levels: int) -> dict[str, bytes]:
+    """Models that attach one another: 0.xml the first, and so on."""
+    inner = '<mujoco><asset><model name="m" file="{}.xml"/></asset></mujoco>'
+    last = b'<mujoco><worldbody><body><geom size="1"/></body></worldbody></mujoco>'
+    return {f"{i}.xml": inner.format(i + 1).encode() for i in range(levels - 1)} | {f"{levels - 1}.xml": last}
+
+
+def test_models_are_nested_twenty_deep_and_no_deeper():
+    top = '<mujoco><asset><model name="m" file="0.xml"/></asset></mujoco>'
+    assert compile_mjcf(top, nested(20)).nbody == 1
+    with pytest.raises(MjcfError, match=r"deeper than 20: does '20\.xml' contain itself"):
+        compile_mjcf(top, nested(21))
+
+
+class Together(bytes):
+    """A file that is not read before it is read in all of 25 threads."""
+
+    barrier = threading.Barrier(25, timeout=10)
+
+    def decode(self, *args) -> str:
+        self.barrier.wait()
+        return super().decode(*args)
+
+
+def test_models_attached_in_many_threads_are_not_nested():
+    text = '<mujoco><asset><model name="m" file="m.xml"/></asset><worldbody><attach model="m" prefix="x"/></worldbody></mujoco>'
+    part = Together(b'<mujoco><worldbody><body><geom size="1"/></body></worldbody></mujoco>')
+    compiled = []
+    threads = [threading.Thread(target=lambda: compiled.append(compile_mjcf(text, {"m.xml": part}))) for _ in range(25)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [m.nbody for m in compiled] == [2] * 25
+
+
+WRONG = '<body><geom size="-1"/></body>'  # one problem, that nothing else depends on
+
+
+@pytest.mark.parametrize("stage", ["resolve.compile_text", "resolve.check_moving_masses", "compile.read_spec"])
+def test_a_bug_is_no_consequence_of_a_problem(stage, monkeypatch):
+    """What only a bug raises surfaces as it is, and what was found before it is told along."""
+
+    def broken(*_):
+        raise AttributeError("a bug of ours")
+
+    monkeypatch.setattr(f"jaxsim.mjcf.assembly.{stage}", broken)
+    found = "unknown" if stage == "compile.read_spec" else ""
+    wrong = f"<worldbody {found}=''>{WRONG}</worldbody>" if found else f"<worldbody>{WRONG}</worldbody>"
+    if stage == "resolve.check_moving_masses":
+        wrong = ""  # asked of right models only
+    with pytest.raises(AttributeError, match="a bug of ours") as bug:
+        compile_mjcf(f'<mujoco>{wrong}<custom><text name="t" data="x"/></custom></mujoco>')
+    notes = getattr(bug.value, "__notes__", [])
+    assert len(notes) == bool(wrong)
+    assert all("before this the compiler had found:\n<string>:1: <" in note for note in notes)
+
+
+def test_a_bug_in_a_mesh_is_no_problem_of_the_file(monkeypatch):
+    def broken(*_):
+        raise ValueError("operands could not be broadcast together")
+
+    monkeypatch.setattr("jaxsim.mjcf.assets.mesh.convex_hull", broken)
+    mesh = '<asset><mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/></asset>'
+    with pytest.raises(ValueError, match="broadcast") as bug:
+        compile_mjcf(f'<mujoco>{mesh}<worldbody><geom type="mesh" mesh="m"/></worldbody></mujoco>')
+    assert type(bug.value) is ValueError
+
+
+def test_an_obj_file_without_corners_is_no_bug():
+    obj = b"v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf"
+    text = '<mujoco><asset><mesh name="m" file="m.obj"/></asset><worldbody><geom type="mesh" mesh="m"/></worldbody></mujoco>'
+    for faces in (b"\n", b" 1 2\n"):
+        assert compile_mjcf(text, {"m.obj": obj + faces}).mesh_facenum == [4]
+
+
+FREE = '<worldbody><body name="b"><freejoint name="j"/><geom name="g" size="1"/>{}</body>{}</worldbody>'
+QUIET = {
+    "elements of a default class with a problem": '<default><geom size="a"/></default>'
+    "<worldbody><geom/><geom/></worldbody>",
+    "elements of a class that does not exist": '<worldbody><body childclass="x"><geom/><joint limited="true"/></body></worldbody>',
+    "actuators of a contradictory default": '<default><position kv="1" dampratio="1"/></default>'
+    + BODY
+    + '<actuator><position name="a" joint="j"/><position joint="j"/></actuator><sensor><actuatorpos actuator="a"/></sensor>',
+    "a sensor of a joint whose limits are wrong": '<worldbody><body><joint name="j" limited="true"/><geom size="1"/></body>'
+    '</worldbody><sensor><jointlimitpos joint="j"/></sensor>',
+    "a sensor of an actuator without a target": BODY
+    + '<actuator><motor name="a"/></actuator><sensor><actuatorfrc actuator="a"/></sensor>',
+    "a tendon with a part that is wrong": BODY
+    + '<tendon><fixed name="t"><joint joint="j"/></fixed></tendon><actuator><motor tendon="t"/></actuator>'
+    '<sensor><tendonpos tendon="t"/></sensor>',
+    "what is in a frame without orientation": '<worldbody><frame quat="0 0 0 0"><geom size="1"/><site name="s"/>'
+    '<frame><body><joint/><geom size="1"/></body></frame></frame></worldbody><sensor><framepos objtype="site" objname="s"/></sensor>',
+    "the inertia of a body with a wrong geom": FREE.format('<geom size="-1"/><site name="s"/>', "")
+    + '<sensor><gyro site="s"/></sensor>',
+    "names in an element that is unknown": '<worldbody><boddy name="b"><joint name="j"/><geom size="1"/></boddy></worldbody>'
+    '<actuator><motor joint="j"/></actuator><sensor><framepos objtype="body" objname="b"/></sensor>',
+    "classes in a section that is unknown": '<defaults><default class="c"/></defaults>'
+    '<worldbody><geom class="c" size="1"/></worldbody>',
+    "names of copies that were not made": '<worldbody><replicate count="x"><body name="b"><joint name="j"/>'
+    '<geom size="1"/></body></replicate></worldbody><actuator><motor joint="j0"/></actuator>',
+    "attachments of a model that is missing": '<asset><model name="m" file="no.xml"/></asset>'
+    '<worldbody><attach model="m" prefix="x"/></worldbody><actuator><motor joint="xj"/></actuator>',
+    "geoms of a mesh that is missing": '<asset><mesh name="m" file="no.stl"/></asset><worldbody><body><freejoint/>'
+    '<geom type="mesh" mesh="m"/><geom size="1"/></body><site type="mesh" mesh="m"/></worldbody>',
+    "a mesh of a plugin with a wrong attribute": '<extension><plugin plugin="mujoco.sdf.torus"><instance name="i">'
+    '<config key="radius" value="1"/></instance></plugin></extension><asset><mesh name="m"><plugin instance="i"/></mesh></asset>'
+    '<worldbody><geom type="sdf" mesh="m"><plugin instance="i"/></geom></worldbody>',
+    "an element of a tuple that is wrong": BODY + '<custom><tuple name="t"><element objtype="body"/></tuple></custom>',
+}
+
+
+@pytest.mark.parametrize("content", QUIET.values(), ids=list(QUIET))
+def test_what_follows_from_a_problem_is_not_told(content):
+    message = problems(f"<mujoco>{content}</mujoco>")
+    assert len(message.splitlines()) == 1, message
 
 
 SEED = f"""<mujoco>

@@ -56,7 +56,7 @@ def imports(path: Path) -> set[str]:
 
 def folder(module: str) -> str:
     """The folder of the compiler that a module is in; '' for the package itself."""
-    return (module.split(".") + [""])[2]
+    return [*module.split("."), ""][2]
 
 
 def test_every_folder_has_its_place():

@@ -190,11 +190,14 @@ def _numbers(lines: list[bytes], width: int) -> Array:
 
 def _obj_faces(lines: list[bytes], sizes: Array, vert: Array) -> tuple[Array, Array, Array]:
     """Vertex, texture and normal indices [nface, 3] of triangles; -1 where a corner has none."""
-    if not lines:
-        return (np.zeros((0, 3), np.int32),) * 3
-    length = np.array([len(line.split()) for line in lines])
+    length = np.array([len(line.split()) for line in lines], int)
+    none = (np.zeros((0, 3), np.int32),) * 3
+    if not length.any():
+        return none
     index = _corner_indices(b" ".join(lines), np.repeat(sizes, length, axis=0))
     index, length = index[np.repeat(length >= 3, length)], length[length >= 3]  # points and lines are no faces
+    if not len(length):
+        return none
     start = np.cumsum(length) - length
     if np.all(length == 3):
         triangles = start[:, None] + np.arange(3)

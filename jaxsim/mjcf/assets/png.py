@@ -12,6 +12,7 @@ from jaxsim.mjcf.language.errors import Fault
 
 Array = np.ndarray
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
+END = b"\0\0\0\0IEND\xaeB`\x82"  # the last chunk, which Pillow does not verify
 MAX_PIXELS = 1 << 26
 # what a damaged file makes Pillow raise
 _DAMAGED = (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error)
@@ -25,6 +26,8 @@ def read_grey(data: bytes) -> Array:
     """
     if not data.startswith(SIGNATURE):
         raise Fault("the file is not a PNG image")
+    if END not in data:
+        raise Fault("the PNG image is damaged or ends too early")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the size is checked before decoding
