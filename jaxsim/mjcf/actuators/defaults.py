@@ -37,6 +37,10 @@ def _parameters() -> Values:
     }
 
 
+# what a shortcut sets itself, and does not take from any actuator default
+PARAMETERS = frozenset(_parameters())
+
+
 def builtin() -> Values:
     """An actuator that nothing has set."""
     values = dict(defaults("general")) | _parameters()
@@ -71,14 +75,12 @@ def resolve(element: Element, cls: DefaultClass) -> Values:
 
 def _apply(values: Values, element: Element, cls: DefaultClass) -> Values:
     tag, given = element.tag, element.values
-    mechanical = {
-        k: v for k, v in given.items() if k in attributes("general") and k not in _parameters() and k != "input"
-    }
+    mechanical = {k: v for k, v in given.items() if k in attributes("general") and k not in PARAMETERS and k != "input"}
     result = overlay(values, mechanical) | {"type": tag}
     if tag == "general":
         return _general(result, given)
     inherited = _inheritable(values, tag, cls)
-    result |= {k: inherited[k] for k in _parameters()}
+    result |= {k: inherited[k] for k in PARAMETERS}
     SHORTCUTS[tag](result, given, inherited)
     return result
 
@@ -95,7 +97,7 @@ def _inheritable(values: Values, tag: str, cls: DefaultClass) -> Values:
 
 def _general(values: Values, given: Values) -> Values:
     old = values["gaintype"]
-    values = overlay(values, {k: v for k, v in given.items() if k in _parameters()})
+    values = overlay(values, {k: v for k, v in given.items() if k in PARAMETERS})
     if values["gaintype"] != old and "input" not in given:
         values["ctrlspec"] = 0
     if "input" in given:

@@ -30,7 +30,7 @@ def read_grey(data: bytes) -> Array:
         raise Fault("the PNG image is damaged or ends too early")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the size is checked before decoding
+            warnings.simplefilter("ignore")  # remarks on animation and size; the size is checked here, before decoding
             width, height = _verified(data)
             if width * height > MAX_PIXELS:
                 raise Fault(f"{width} by {height} pixels; expected at most {MAX_PIXELS}")

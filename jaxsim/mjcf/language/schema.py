@@ -32,6 +32,7 @@ __all__ = [
     "attributes",
     "children",
     "defaults",
+    "references",
 ]
 
 
@@ -84,6 +85,12 @@ def attributes(key: str) -> dict[str, Attribute]:
     entries = ATTRIBUTES[key].replace("\n", ";").split(";")
     table = [_declare(entry) for entry in entries if entry.strip()]
     return {a.name: a for a in table}
+
+
+@cache
+def references(key: str) -> tuple[Attribute, ...]:
+    """The attributes of an element that name other things, default classes and models apart."""
+    return tuple(a for a in attributes(key).values() if a.type == "ref" and a.of not in ("default", "model"))
 
 
 @cache

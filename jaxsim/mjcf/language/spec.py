@@ -3,13 +3,13 @@
 from types import SimpleNamespace
 from typing import Any
 
+from jaxsim.mjcf.language import schema
 from jaxsim.mjcf.language.defaults import Defaults, overlay
 from jaxsim.mjcf.language.element import Element
 from jaxsim.mjcf.language.errors import Place
 from jaxsim.mjcf.language.files import Files
-from jaxsim.mjcf.language.schema import OBJECT_TYPES, attributes
 
-OBJECT_KINDS = {number: kind for kind, number in OBJECT_TYPES.items()}
+OBJECT_KINDS = {number: kind for kind, number in schema.OBJECT_TYPES.items()}
 
 # kinds whose items live in a flat list of the spec, in order of definition
 LISTS = [
@@ -121,9 +121,7 @@ class Spec:
 def references(item: Item) -> list[tuple[str, str, str]]:
     """Names an item refers to: (attribute, kind of what it names, the name)."""
     found = []
-    for attribute in attributes(item.key).values():
-        if attribute.type != "ref" or attribute.of in ("default", "model"):
-            continue
+    for attribute in schema.references(item.key):
         name = getattr(item, attribute.name, None)
         if not name:
             continue
