@@ -1,7 +1,9 @@
 """The compiler's folders: one order of imports, no circle, no JAX, short files."""
 
 import ast
+import enum
 import graphlib
+import sys
 from pathlib import Path
 
 import pytest
@@ -102,3 +104,15 @@ def test_folders_say_what_they_are():
 def test_files_are_short():
     long = {str(p.relative_to(ROOT)): n for p in FILES if (n := len(p.read_text().splitlines())) > 400}
     assert set(long) <= set(TABLES)
+
+
+def test_no_enumeration_is_declared_twice():
+    """A name like FREE or MESH at the top of a file would be a second copy of a member of an enumeration."""
+    types = vars(sys.modules[JointType.__module__]).values()
+    members = {m.name for t in types if isinstance(t, type) and issubclass(t, enum.Enum) for m in t}
+    assert {"FREE", "MESH", "SO3"} <= members
+    for path in FILES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.Assign):
+                names = {n.id for target in node.targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+                assert not names & members, f"{path}:{node.lineno}"
