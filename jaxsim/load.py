@@ -7,8 +7,8 @@ from jaxsim.checks.support import Where, note_solver, require_supported
 from jaxsim.collision.pairs import default_nconmax
 from jaxsim.core.model import Model, from_fields
 from jaxsim.mjcf import compile_mjcf
-from jaxsim.mjcf.compiled import CompiledModel
-from jaxsim.mjcf.errors import Place
+from jaxsim.mjcf.assembly.compiled import CompiledModel
+from jaxsim.mjcf.language.errors import Place
 
 
 def load(

@@ -22,7 +22,7 @@ from jaxsim.core.enums import (
     TrnType,
 )  # fmt: skip
 from jaxsim.core.model import Model
-from jaxsim.mjcf.errors import MjcfError, Place, Problem
+from jaxsim.mjcf.language.errors import MjcfError, Place, Problem
 from jaxsim.sensors.table import SUPPORTED_SENSORS
 
 Where = Callable[[str, int], Place]

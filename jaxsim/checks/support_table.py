@@ -12,7 +12,7 @@ from pathlib import Path
 from jaxsim.checks.support import INTEGRATORS, REFUSED_FIELDS, REFUSED_FLAGS, SIMULATED
 from jaxsim.collision.table import COLLIDERS
 from jaxsim.core.enums import GeomType, Integrator, SensorType
-from jaxsim.mjcf.schema import ATTRIBUTES, REFUSED, attributes
+from jaxsim.mjcf.language.schema import ATTRIBUTES, REFUSED, attributes
 
 START, END = "<!-- python -m jaxsim.checks.support_table README.md -->", "<!-- end of generated tables -->"
 

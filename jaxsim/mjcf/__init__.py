@@ -1,7 +1,7 @@
-"""The MJCF compiler: XML to arrays, on the host, without JAX."""
+"""MJCF compiler (host only, numpy): files to a CompiledModel with MuJoCo's fields. Never imports jax."""
 
-from jaxsim.mjcf.compile import compile_mjcf
-from jaxsim.mjcf.compiled import CompiledModel
-from jaxsim.mjcf.errors import MjcfError, Problem
+from jaxsim.mjcf.assembly.compile import compile_mjcf
+from jaxsim.mjcf.assembly.compiled import CompiledModel
+from jaxsim.mjcf.language.errors import MjcfError, Problem
 
 __all__ = ["CompiledModel", "MjcfError", "Problem", "compile_mjcf"]

@@ -1,0 +1,48 @@
+"""CompiledModel: numpy arrays under mjModel's names."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from jaxsim.mjcf.assembly.fields import Fields
+from jaxsim.mjcf.language.errors import Place
+
+
+class CompiledModel(Fields):
+    """The result of compiling an MJCF file.
+
+    Attributes are named, shaped and ordered as in MuJoCo 4.0's mjModel: sizes (`nq` ...), arrays
+    (`body_mass` ...), `opt` and `stat`. Besides:
+
+    Attributes:
+        names: the name of every item by kind (`names["body"]`), '' where it has none.
+        places: where every item was written, by kind; "option" and "model" have one place.
+        unsupported: (file, line, message) of every feature that compiles but may not be simulated.
+    """
+
+    opt: SimpleNamespace
+    stat: SimpleNamespace
+    names: dict[str, list[str]]
+    places: dict[str, list[Place]]
+    unsupported: list[tuple[str, int, str]]
+
+    def __init__(self) -> None:
+        self.names = {}
+        self.places = {}
+        self.unsupported = []
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in DECLARED:
+            raise AttributeError(f"{name!r} is not a declared field of a compiled model")
+        super().__setattr__(name, value)
+
+    def set(self, prefix: str = "", **values: Any) -> None:
+        """Set fields, converting arrays to the types mjModel has."""
+        for name, value in values.items():
+            if isinstance(value, np.ndarray) and value.dtype == np.int64:
+                value = value.astype(np.int32)
+            setattr(self, prefix + name, value)
+
+
+DECLARED = frozenset(Fields.__annotations__) | frozenset(CompiledModel.__annotations__)

@@ -1,0 +1,28 @@
+"""The `limited` attributes: true, false, or automatic from the range."""
+
+from typing import Any
+
+import numpy as np
+
+from jaxsim.mjcf.language.enums import Tristate
+from jaxsim.mjcf.language.errors import Fault
+
+
+def is_limited(limited: int, bounds: np.ndarray) -> bool:
+    """Whether a limit is active: on request, or by a proper range when automatic."""
+    return limited == Tristate.TRUE or (limited == Tristate.AUTO and bool(bounds[0] < bounds[1]))
+
+
+def check_limited(item: Any, limited: str, bounds: str) -> bool:
+    """Whether the limit given by two attributes of an item is active.
+
+    Raises:
+        Fault: the range is empty, or given without a limit while `autolimits` is off.
+    """
+    flag, values = getattr(item, limited), getattr(item, bounds)
+    if not item.settings.autolimits and flag == Tristate.AUTO and np.any(values):
+        raise Fault(f"{bounds} is given but {limited} is not, and autolimits is off; write {limited}='true'")
+    active = is_limited(flag, values)
+    if active and not values[0] < values[1]:
+        raise Fault(f"{bounds}='{values[0]:g} {values[1]:g}' is limited, so the first must be below the second")
+    return active

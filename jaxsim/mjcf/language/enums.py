@@ -1,0 +1,67 @@
+"""Enumerations of MuJoCo 4.0 that only the compiler needs; those of the engine are in jaxsim.core.enums."""
+
+from enum import IntEnum
+
+
+class Tristate(IntEnum):
+    """`limited` and its like: said, or left to the compiler."""
+
+    FALSE = 0
+    TRUE = 1
+    AUTO = 2
+
+
+class SameFrame(IntEnum):
+    """mjtSameFrame: which frame of its body the frame of an element coincides with."""
+
+    NONE = 0
+    BODY = 1
+    INERTIA = 2
+    BODYROT = 3
+    INERTIAROT = 4
+
+
+class LRMode(IntEnum):
+    """mjtLRMode: the actuators whose length range is searched for."""
+
+    NONE = 0
+    MUSCLE = 1
+    MUSCLEUSER = 2
+    ALL = 3
+
+
+class SleepPolicy(IntEnum):
+    """mjtSleepPolicy: whether a kinematic tree may sleep; the first three are the compiler's own choices."""
+
+    AUTO = 0
+    AUTO_NEVER = 1
+    AUTO_ALLOWED = 2
+    NEVER = 3
+    ALLOWED = 4
+    INIT = 5
+
+
+class DataType(IntEnum):
+    """mjtDataType: what kind of numbers a sensor gives."""
+
+    REAL = 0
+    POSITIVE = 1
+    AXIS = 2
+    QUATERNION = 3
+
+
+class Stage(IntEnum):
+    """mjtStage: the stage after which a sensor can be computed."""
+
+    NONE = 0
+    POS = 1
+    VEL = 2
+    ACC = 3
+
+
+class Conflict(IntEnum):
+    """Attribute `conflict` of the compiler: what happens where an attached model differs."""
+
+    WARNING = 0
+    MERGE = 1
+    ERROR = 2

@@ -1,3 +1,0 @@
-"""Until the compiler has moved."""
-
-from jaxsim.core.enums import *  # noqa: F403
