@@ -1,6 +1,5 @@
 """Exchange with the `mujoco` package, where it is installed: put_model, put_data, get_data."""
 
-import functools
 from typing import Any
 
 import jax
@@ -9,16 +8,9 @@ import numpy as np
 
 from jaxsim.core.data import INPUTS, INTEGRATION_STATE, Data, make_data
 from jaxsim.core.fields import DATA_DERIVED
-from jaxsim.core.model import KINDS, Model, from_fields
+from jaxsim.core.kinds import KINDS
+from jaxsim.core.model import Model, from_fields
 from jaxsim.load import finish
-from jaxsim.mjcf import compile_mjcf
-
-# mujoco's object type of each kind of named element
-_OBJECTS = {
-    "body": "BODY", "joint": "JOINT", "geom": "GEOM", "site": "SITE", "camera": "CAMERA", "light": "LIGHT",
-    "mesh": "MESH", "hfield": "HFIELD", "pair": "PAIR", "equality": "EQUALITY", "tendon": "TENDON",
-    "actuator": "ACTUATOR", "sensor": "SENSOR", "numeric": "NUMERIC", "key": "KEY",
-}  # fmt: skip
 
 
 def put_model(mj_model: Any, max_contacts: int | None = None, compile_only: bool = False) -> Model:
@@ -37,20 +29,12 @@ def put_model(mj_model: Any, max_contacts: int | None = None, compile_only: bool
 
     names = {
         kind: [
-            mujoco.mj_id2name(mj_model, getattr(mujoco.mjtObj, f"mjOBJ_{_OBJECTS[kind]}"), i) or ""
+            mujoco.mj_id2name(mj_model, getattr(mujoco.mjtObj, f"mjOBJ_{obj}"), i) or ""
             for i in range(getattr(mj_model, size))
         ]
-        for kind, (_, size) in KINDS.items()
+        for kind, (_, size, obj) in KINDS.items()
     }
-    # kept where there are any, to be refused by name
-    excluded = {size for size in ("nflex", "nplugin") if getattr(mj_model, size)}
-    return finish(from_fields(mj_model, names, _compiled_fields() | excluded), max_contacts, compile_only)
-
-
-@functools.cache
-def _compiled_fields() -> frozenset[str]:
-    """What `load` takes from its compiler: a model is the same whichever of the two compiled it."""
-    return frozenset(dir(compile_mjcf("<mujoco/>")))
+    return finish(from_fields(mj_model, names), max_contacts, compile_only)
 
 
 def put_data(model: Model, mj_data: Any) -> Data:

@@ -25,6 +25,8 @@ class CompiledModel:
     flg_gravcomp: bool
     flg_surfacevel: bool
     flg_adhesion: bool
+    nflex = 0  # refused by the compiler
+    nplugin = 0  # of what the compiler admits
     opt: SimpleNamespace
     stat: SimpleNamespace
     names: dict[str, list[str]]
