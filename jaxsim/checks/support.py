@@ -82,7 +82,7 @@ def _options(m: Model) -> Iterator[tuple[str, int, str]]:
         if o.enables(bit):
             yield "option", 0, f"enable flag {bit.name.lower()} is not simulated"
     for size, what in (("nflex", "flexes"), ("nplugin", "plugins")):
-        if getattr(m.topology, size, 0):
+        if getattr(m, size):
             yield "model", 0, f"{what} are not simulated"
 
 
