@@ -6,11 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxsim.checks.support import admit
 from jaxsim.core.data import INPUTS, INTEGRATION_STATE, Data, make_data
 from jaxsim.core.fields import DATA_DERIVED
 from jaxsim.core.kinds import KINDS
 from jaxsim.core.model import Model, from_fields
-from jaxsim.load import finish
 
 
 def put_model(mj_model: Any, max_contacts: int | None = None, compile_only: bool = False) -> Model:
@@ -34,11 +34,19 @@ def put_model(mj_model: Any, max_contacts: int | None = None, compile_only: bool
         ]
         for kind, (_, size, obj) in KINDS.items()
     }
-    return finish(from_fields(mj_model, names), max_contacts, compile_only)
+    return admit(from_fields(mj_model, names), max_contacts, compile_only)
 
 
 def put_data(model: Model, mj_data: Any) -> Data:
-    """The Data of a `mujoco.MjData`: state, inputs and derived fields; `forward` recomputes contacts."""
+    """The Data of a `mujoco.MjData`: state, inputs and derived fields.
+
+    Args:
+        model: the model that `put_model` made of the same mjModel.
+        mj_data: MuJoCo's data.
+
+    Returns:
+        Data with a copy of all that mjData holds under the same names; M, contacts and counts come with `forward`.
+    """
     data = make_data(model)
     values = {}
     for name in (*INTEGRATION_STATE, *INPUTS, *DATA_DERIVED):
@@ -52,7 +60,13 @@ def put_data(model: Model, mj_data: Any) -> Data:
 
 
 def get_data(model: Model, mj_model: Any, data: Data) -> Any:
-    """A `mujoco.MjData` in the state of `data`, with MuJoCo's own derived quantities (mj_forward)."""
+    """A `mujoco.MjData` in the state of `data`, with MuJoCo's own derived quantities (mj_forward).
+
+    Args:
+        model: the model.
+        mj_model: the mjModel that it was made of.
+        data: of one world.
+    """
     import mujoco
 
     mj_data = mujoco.MjData(mj_model)

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from jaxsim.collision.pairs import candidate_pairs
+from jaxsim.collision.pairs import candidate_pairs, default_nconmax
 from jaxsim.collision.table import COLLIDERS
 from jaxsim.core.enums import (
     BiasType,
@@ -60,6 +60,26 @@ REFUSED_FIELDS = {
 def unsupported(model: Model) -> list[tuple[str, int, str]]:
     """Every feature of the model that cannot be simulated yet: (kind, index, sentence)."""
     return [*_options(model), *_elements(model), *_pairs(model)]
+
+
+def admit(model: Model, max_contacts: int | None, compile_only: bool, where: Where | None = None) -> Model:
+    """A compiled model made ready for simulation: its contact buffer sized, its features checked.
+
+    Args:
+        model: the compiled model.
+        max_contacts: slots of the contact buffer of one world; None to choose from the geoms.
+        compile_only: admit also what cannot be simulated.
+        where: (kind, index) -> Place of an element, if the model came from a file.
+
+    Raises:
+        MjcfError: lists everything that the engine cannot simulate.
+    """
+    flags = int(model.opt.disableflags)
+    model = model.with_slots(default_nconmax(model.topology, flags) if max_contacts is None else int(max_contacts))
+    if not compile_only:
+        require_supported(model, where)
+        note_solver(model)
+    return model
 
 
 def note_solver(model: Model) -> None:

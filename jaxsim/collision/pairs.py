@@ -27,7 +27,15 @@ class Pairs(NamedTuple):
 
 @per_topology
 def candidate_pairs(t: Topology, disableflags: int) -> Pairs:
-    """Every pair that the filters admit, explicit pairs first replacing automatic ones, sorted by type."""
+    """Every pair that the filters admit, explicit pairs in place of automatic ones, sorted by type.
+
+    Args:
+        t: the topology.
+        disableflags: `opt.disableflags`, of which contacts and the parent filter count.
+
+    Returns:
+        Pairs of integers [n] each.
+    """
     if disableflags & (DisableBit.CONSTRAINT | DisableBit.CONTACT) or t.ngeom < 2:
         empty = np.zeros(0, int)
         return Pairs(empty, empty, empty, empty)
@@ -87,7 +95,7 @@ def _is_flat(t: Topology, geom: np.ndarray) -> np.ndarray:
 
 
 def groups(pairs: Pairs, t: Topology) -> list[tuple[tuple[int, int], np.ndarray]]:
-    """Indices of the pairs of each type combination, in table order."""
+    """For each combination of geom types, in table order, the indices [k] of its pairs."""
     kinds = np.stack([np.asarray(t.geom_type)[pairs.geom1], np.asarray(t.geom_type)[pairs.geom2]], axis=1)
     found: dict[tuple[int, int], list[int]] = {}
     for i, (a, b) in enumerate(kinds):

@@ -42,7 +42,7 @@ class Data(Record, DataState, DataDerived):
 
 
 def empty_contact(model: Model) -> Contact:
-    """A contact buffer with every slot idle."""
+    """A contact buffer of `model.nconmax` slots, every one idle."""
     values = {k: f.zeros(model) for k, f in CONTACT.items()}
     values["dist"] += 1e10
     values["geom"] -= 1
@@ -93,7 +93,7 @@ def reset(model: Model, data: Data) -> Data:
 
 
 def get_state(data: Data) -> dict[str, jax.Array]:
-    """The integration state and inputs: all that a step reads (mjSTATE_INTEGRATION)."""
+    """The integration state and inputs by name: all that a step reads (mjSTATE_INTEGRATION); batched as `data` is."""
     return {k: getattr(data, k) for k in (*INTEGRATION_STATE, *INPUTS)}
 
 
