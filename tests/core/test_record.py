@@ -1,5 +1,8 @@
 """Records: what `replace` accepts, and the sentences that it says otherwise."""
 
+import copy
+import pickle
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -90,3 +93,16 @@ def test_wrong_names_name_the_closest(model, data, act, message):
 def test_integer_options_keep_their_enumeration(model):
     opt = model.opt.replace(cone=1, iterations=jnp.array(7), timestep=0.01)
     assert opt.cone is type(opt.cone).ELLIPTIC and opt.iterations == 7 and float(opt.timestep) == 0.01
+
+
+def test_records_are_copied_and_pickled_whole(model, data):
+    for record in (model, data):
+        for twin in (pickle.loads(pickle.dumps(record)), copy.deepcopy(record)):
+            assert jax.tree.structure(twin) == jax.tree.structure(record)
+            for a, b in zip(jax.tree.leaves(twin), jax.tree.leaves(record)):
+                np.testing.assert_array_equal(a, b)
+
+
+def test_a_record_lists_its_fields(model):
+    assert {"body_mass", "jnt_type", "nq", "opt", "body", "topology"} <= set(dir(model))
+    assert {"timestep", "solver"} <= set(dir(model.opt))
