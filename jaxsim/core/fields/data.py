@@ -40,7 +40,7 @@ class DataDerived:
     site_xmat: Array = real("nsite,9", "1", "rotation matrices of the sites, row by row")
     subtree_com: Array = real("nbody,3", "m", "centre of mass of each body and its descendants")
     cdof: Array = real("nv,6", "rad, m", "unit motion of each dof at its tree's centre of mass: rotation, translation")
-    cinert: Array = real("nbody,10", "kg m^2, kg m, kg", "inertia at the tree's centre of mass: moments, mass times offset, mass")
+    cinert: Array = real("nbody,10", "kg m^2, kg m, kg", "inertia at its tree's com: moments, mass times offset, mass")
     qM: Array = real("nv,nv", "kg, kg m^2", "the whole joint-space inertia matrix")
     ten_length: Array = real("ntendon", "m", "lengths of the tendons")
     ten_velocity: Array = real("ntendon", "m/s", "velocities of the tendons")
