@@ -1,24 +1,16 @@
 """Exchange with the `mujoco` package, where it is installed: put_model, put_data, get_data."""
 
-import functools
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxsim.checks.support import admit
 from jaxsim.core.data import INPUTS, INTEGRATION_STATE, Data, make_data
 from jaxsim.core.fields import DATA_DERIVED
-from jaxsim.core.model import KINDS, Model, from_fields
-from jaxsim.load import finish
-from jaxsim.mjcf import compile_mjcf
-
-# mujoco's object type of each kind of named element
-_OBJECTS = {
-    "body": "BODY", "joint": "JOINT", "geom": "GEOM", "site": "SITE", "camera": "CAMERA", "light": "LIGHT",
-    "mesh": "MESH", "hfield": "HFIELD", "pair": "PAIR", "equality": "EQUALITY", "tendon": "TENDON",
-    "actuator": "ACTUATOR", "sensor": "SENSOR", "numeric": "NUMERIC", "key": "KEY",
-}  # fmt: skip
+from jaxsim.core.kinds import KINDS
+from jaxsim.core.model import Model, from_fields
 
 
 def put_model(mj_model: Any, max_contacts: int | None = None, compile_only: bool = False) -> Model:
@@ -37,24 +29,24 @@ def put_model(mj_model: Any, max_contacts: int | None = None, compile_only: bool
 
     names = {
         kind: [
-            mujoco.mj_id2name(mj_model, getattr(mujoco.mjtObj, f"mjOBJ_{_OBJECTS[kind]}"), i) or ""
+            mujoco.mj_id2name(mj_model, getattr(mujoco.mjtObj, f"mjOBJ_{obj}"), i) or ""
             for i in range(getattr(mj_model, size))
         ]
-        for kind, (_, size) in KINDS.items()
+        for kind, (_, size, obj) in KINDS.items()
     }
-    # kept where there are any, to be refused by name
-    excluded = {size for size in ("nflex", "nplugin") if getattr(mj_model, size)}
-    return finish(from_fields(mj_model, names, _compiled_fields() | excluded), max_contacts, compile_only)
-
-
-@functools.cache
-def _compiled_fields() -> frozenset[str]:
-    """What `load` takes from its compiler: a model is the same whichever of the two compiled it."""
-    return frozenset(dir(compile_mjcf("<mujoco/>")))
+    return admit(from_fields(mj_model, names), max_contacts, compile_only)
 
 
 def put_data(model: Model, mj_data: Any) -> Data:
-    """The Data of a `mujoco.MjData`: state, inputs and derived fields; `forward` recomputes contacts."""
+    """The Data of a `mujoco.MjData`: state, inputs and derived fields.
+
+    Args:
+        model: the model that `put_model` made of the same mjModel.
+        mj_data: MuJoCo's data.
+
+    Returns:
+        Data with a copy of all that mjData holds under the same names; M, contacts and counts come with `forward`.
+    """
     data = make_data(model)
     values = {}
     for name in (*INTEGRATION_STATE, *INPUTS, *DATA_DERIVED):
@@ -68,7 +60,13 @@ def put_data(model: Model, mj_data: Any) -> Data:
 
 
 def get_data(model: Model, mj_model: Any, data: Data) -> Any:
-    """A `mujoco.MjData` in the state of `data`, with MuJoCo's own derived quantities (mj_forward)."""
+    """A `mujoco.MjData` in the state of `data`, with MuJoCo's own derived quantities (mj_forward).
+
+    Args:
+        model: the model.
+        mj_model: the mjModel that it was made of.
+        data: of one world.
+    """
     import mujoco
 
     mj_data = mujoco.MjData(mj_model)

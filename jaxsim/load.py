@@ -3,8 +3,7 @@
 import os
 from collections.abc import Mapping
 
-from jaxsim.checks.support import Where, note_solver, require_supported
-from jaxsim.collision.pairs import default_nconmax
+from jaxsim.checks.support import admit
 from jaxsim.core.model import Model, from_fields
 from jaxsim.mjcf import compile_mjcf
 from jaxsim.mjcf.assembly.compiled import CompiledModel
@@ -34,18 +33,7 @@ def load(
     """
     compiled = compile_mjcf(source, dict(assets) if assets else None)
     model = from_fields(compiled, compiled.names)
-    return finish(model, max_contacts, compile_only, lambda kind, index: _place(compiled, kind, index))
-
-
-def finish(model: Model, max_contacts: int | None, compile_only: bool, where: Where | None = None) -> Model:
-    """Size the contact buffer and check that the model can be simulated."""
-    flags = int(model.opt.disableflags)
-    size = default_nconmax(model.topology, flags) if max_contacts is None else int(max_contacts)
-    model = Model(model._values, model.topology.replace(nconmax=size))
-    if not compile_only:
-        require_supported(model, where)
-        note_solver(model)
-    return model
+    return admit(model, max_contacts, compile_only, lambda kind, index: _place(compiled, kind, index))
 
 
 def _place(compiled: CompiledModel, kind: str, index: int) -> Place:

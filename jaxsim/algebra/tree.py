@@ -1,14 +1,12 @@
 """Constant matrices of the kinematic tree, from which recursions become products (DESIGN section 5)."""
 
-from functools import cache
-
 import numpy as np
 
 from jaxsim.core.enums import JointType
-from jaxsim.core.topology import Topology
+from jaxsim.core.topology import Topology, per_topology
 
 
-@cache
+@per_topology
 def subtree(t: Topology) -> np.ndarray:
     """[nbody, nbody] 0/1: row b marks b and its descendants."""
     above = np.eye(t.nbody)
@@ -17,13 +15,13 @@ def subtree(t: Topology) -> np.ndarray:
     return np.ascontiguousarray(above.T)
 
 
-@cache
+@per_topology
 def ancestor(t: Topology) -> np.ndarray:
     """[nbody, nv] 0/1: row b marks the dofs that move body b."""
     return np.ascontiguousarray(subtree(t).T[:, t.dof_bodyid]) if t.nv else np.zeros((t.nbody, 0))
 
 
-@cache
+@per_topology
 def dof_chain(t: Topology) -> np.ndarray:
     """[nv, nv] 0/1: entry (i, j) is set if dof j is dof i or one that moves its joint."""
     chain = np.eye(t.nv)
@@ -34,7 +32,7 @@ def dof_chain(t: Topology) -> np.ndarray:
     return chain
 
 
-@cache
+@per_topology
 def coupled(t: Topology) -> np.ndarray:
     """[nv, nv] 0/1: the entries of M that MuJoCo stores: dofs of one branch, and simple dofs on their own."""
     chain = np.maximum(dof_chain(t), dof_chain(t).T)
@@ -42,7 +40,7 @@ def coupled(t: Topology) -> np.ndarray:
     return np.where(simple[:, None] | simple[None], np.eye(t.nv), chain)
 
 
-@cache
+@per_topology
 def velocity_before(t: Topology) -> np.ndarray:
     """[nv, nv] 0/1: row i marks the dofs whose velocity carries the axis of dof i.
 
@@ -63,13 +61,13 @@ def velocity_before(t: Topology) -> np.ndarray:
     return before
 
 
-@cache
+@per_topology
 def dof_local_com(t: Topology) -> np.ndarray:
     """[nv] root body of each dof's kinematic tree."""
     return t.body_rootid[t.dof_bodyid]
 
 
-@cache
+@per_topology
 def pose_jumps(t: Topology) -> tuple[np.ndarray, ...]:
     """Pointer-jumping schedule: gathers [nbody] that compose parent-relative poses in log2(depth) rounds."""
     parent = np.where(np.arange(t.nbody) == 0, 0, t.body_parentid)

@@ -8,7 +8,8 @@ import numpy as np
 
 from jaxsim.core.data import Data, warnings_of
 from jaxsim.core.enums import MAXVAL
-from jaxsim.core.fields import CONTACT, DATA_DERIVED, DATA_STATE, MODEL_REAL, OPTION_REAL
+from jaxsim.core.fields import MODEL_REAL, OPTION_REAL, field_of
+from jaxsim.core.kinds import KINDS
 from jaxsim.core.model import Model
 
 # fields in the order in which a step reads and computes them, and what to do about each stage
@@ -82,11 +83,7 @@ STAGES = {
 }
 
 # what the first axis of a field counts, where elements have names
-_AXES = {
-    "nbody": "body", "njnt": "joint", "ngeom": "geom", "nsite": "site", "ntendon": "tendon", "nout": "actuator",
-    "nactuator": "actuator", "nu": "actuator", "ncam": "camera", "nlight": "light", "neq": "equality",
-    "npair": "pair", "nsensor": "sensor", "nkey": "key",
-}  # fmt: skip
+_AXES = {kind.size: name for name, kind in KINDS.items()} | {"nout": "actuator", "nu": "actuator"}
 _SHOWN = 6  # most worlds and elements listed
 
 
@@ -178,7 +175,7 @@ def _look(model: Model, data: Data, stage: str, name: str) -> tuple[tuple[int, .
         bad = ~(np.abs(value) <= MAXVAL)
     if not bad.any():
         return None
-    dims = _dims(name)
+    dims = field_of(name).dims
     batch = value.ndim - len(dims)
     bad = bad.reshape(int(np.prod(value.shape[:batch], dtype=int)), *value.shape[batch:])
     worlds = np.flatnonzero(bad.reshape(bad.shape[0], -1).any(axis=1))
@@ -187,14 +184,6 @@ def _look(model: Model, data: Data, stage: str, name: str) -> tuple[tuple[int, .
     rows = np.flatnonzero(bad.any(axis=(0, *range(2, bad.ndim))))
     elements = tuple(_name(model, data, name, str(dims[0]), int(i)) for i in rows)
     return (tuple(worlds.tolist()) if batch else ()), elements
-
-
-def _dims(name: str) -> tuple:
-    """Dimensions of a field of one world."""
-    tables = {"opt": OPTION_REAL, "contact": CONTACT}
-    prefix, _, last = name.rpartition(".")
-    table = tables.get(prefix, MODEL_REAL | DATA_STATE | DATA_DERIVED)
-    return table[last].dims
 
 
 def _name(model: Model, data: Data, field: str, axis: str, index: int) -> str:

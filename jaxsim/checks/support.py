@@ -6,7 +6,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from jaxsim.collision.pairs import candidate_pairs
+from jaxsim.collision.pairs import candidate_pairs, default_nconmax
 from jaxsim.collision.table import COLLIDERS
 from jaxsim.core.enums import (
     BiasType,
@@ -62,6 +62,26 @@ def unsupported(model: Model) -> list[tuple[str, int, str]]:
     return [*_options(model), *_elements(model), *_pairs(model)]
 
 
+def admit(model: Model, max_contacts: int | None, compile_only: bool, where: Where | None = None) -> Model:
+    """A compiled model made ready for simulation: its contact buffer sized, its features checked.
+
+    Args:
+        model: the compiled model.
+        max_contacts: slots of the contact buffer of one world; None to choose from the geoms.
+        compile_only: admit also what cannot be simulated.
+        where: (kind, index) -> Place of an element, if the model came from a file.
+
+    Raises:
+        MjcfError: lists everything that the engine cannot simulate.
+    """
+    flags = int(model.opt.disableflags)
+    model = model.with_slots(default_nconmax(model.topology, flags) if max_contacts is None else int(max_contacts))
+    if not compile_only:
+        require_supported(model, where)
+        note_solver(model)
+    return model
+
+
 def note_solver(model: Model) -> None:
     """Warn that Newton stands in for PGS and CG: all three minimise the same cost, so only speed differs."""
     if model.opt.solver != Solver.NEWTON:
@@ -82,7 +102,7 @@ def _options(m: Model) -> Iterator[tuple[str, int, str]]:
         if o.enables(bit):
             yield "option", 0, f"enable flag {bit.name.lower()} is not simulated"
     for size, what in (("nflex", "flexes"), ("nplugin", "plugins")):
-        if getattr(m.topology, size, 0):
+        if getattr(m, size):
             yield "model", 0, f"{what} are not simulated"
 
 

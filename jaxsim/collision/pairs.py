@@ -1,13 +1,12 @@
 """The static table of geom pairs that may collide, grouped by collider (filters of mj_collision)."""
 
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from jaxsim.collision.table import COLLIDERS
 from jaxsim.core.enums import DisableBit, GeomType
-from jaxsim.core.topology import Topology
+from jaxsim.core.topology import Topology, per_topology
 
 
 class Pairs(NamedTuple):
@@ -26,31 +25,48 @@ class Pairs(NamedTuple):
         return Pairs(*(np.asarray(a)[index] for a in self))
 
 
-@cache
+@per_topology
 def candidate_pairs(t: Topology, disableflags: int) -> Pairs:
-    """Every pair that the filters admit, explicit pairs first replacing automatic ones, sorted by type."""
+    """Every pair that the filters admit, explicit pairs in place of automatic ones, sorted by type.
+
+    Args:
+        t: the topology.
+        disableflags: `opt.disableflags`, of which contacts and the parent filter count.
+
+    Returns:
+        Pairs of integers [n] each.
+    """
     if disableflags & (DisableBit.CONSTRAINT | DisableBit.CONTACT) or t.ngeom < 2:
         empty = np.zeros(0, int)
         return Pairs(empty, empty, empty, empty)
-    rows: dict[tuple[int, int], int] = {}
-    for k in range(t.npair):
-        g1, g2 = sorted((int(t.pair_geom1[k]), int(t.pair_geom2[k])))
-        rows[g1, g2] = k
-    for g1, g2 in _automatic(t, disableflags):
-        rows.setdefault((g1, g2), -1)
-    table = [_ordered(t, g1, g2, k) for (g1, g2), k in rows.items()]
-    table.sort(key=lambda r: (t.geom_type[r[0]], t.geom_type[r[1]]))
-    return Pairs(*(np.array(c, int) for c in zip(*table))) if table else Pairs(*(np.zeros(0, int),) * 4)
+    explicit = {_sorted(t.pair_geom1[k], t.pair_geom2[k]): k for k in range(t.npair)}
+    automatic = _automatic(t, disableflags)
+    listed = [g1 * t.ngeom + g2 for g1, g2 in explicit]
+    automatic = automatic[~np.isin(automatic[:, 0] * t.ngeom + automatic[:, 1], listed)]
+    geoms = np.concatenate([np.array(list(explicit), int).reshape(-1, 2), automatic])
+    return _ordered(t, geoms, np.array([*explicit.values(), *[-1] * len(automatic)], int))
 
 
-def _ordered(t: Topology, g1: int, g2: int, pair: int) -> tuple[int, int, int, int]:
-    if t.geom_type[g1] > t.geom_type[g2]:
-        g1, g2 = g2, g1
-    if pair >= 0:
-        return g1, g2, pair, int(t.pair_dim[pair])
-    p1, p2 = t.geom_priority[g1], t.geom_priority[g2]
-    d1, d2 = int(t.geom_condim[g1]), int(t.geom_condim[g2])
-    return g1, g2, -1, d1 if p1 > p2 else d2 if p2 > p1 else max(d1, d2)
+def _sorted(g1: int, g2: int) -> tuple[int, int]:
+    return (int(g1), int(g2)) if g1 < g2 else (int(g2), int(g1))
+
+
+def _ordered(t: Topology, geoms: np.ndarray, pair: np.ndarray) -> Pairs:
+    """The pairs of geoms [n, 2], the lower type first in each, sorted by their two types."""
+    kind = t.geom_type[geoms]
+    geoms = np.where(kind[:, :1] > kind[:, 1:], geoms[:, ::-1], geoms)
+    kind = t.geom_type[geoms]
+    order = np.lexsort((kind[:, 1], kind[:, 0]))  # stable
+    (g1, g2), pair = geoms[order].T, pair[order]
+    condim, priority = np.asarray(t.geom_condim, int), t.geom_priority
+    condim = np.select(
+        [priority[g1] > priority[g2], priority[g2] > priority[g1]],
+        [condim[g1], condim[g2]],
+        np.maximum(condim[g1], condim[g2]),
+    )
+    if t.npair:
+        condim = np.where(pair >= 0, t.pair_dim[pair], condim)
+    return Pairs(g1, g2, pair, condim)
 
 
 def _automatic(t: Topology, disableflags: int) -> np.ndarray:
@@ -79,7 +95,7 @@ def _is_flat(t: Topology, geom: np.ndarray) -> np.ndarray:
 
 
 def groups(pairs: Pairs, t: Topology) -> list[tuple[tuple[int, int], np.ndarray]]:
-    """Indices of the pairs of each type combination, in table order."""
+    """For each combination of geom types, in table order, the indices [k] of its pairs."""
     kinds = np.stack([np.asarray(t.geom_type)[pairs.geom1], np.asarray(t.geom_type)[pairs.geom2]], axis=1)
     found: dict[tuple[int, int], list[int]] = {}
     for i, (a, b) in enumerate(kinds):

@@ -17,18 +17,17 @@ from jaxsim.commands.output import print_json, print_table, size
 from jaxsim.commands.source import positive, resolve
 from jaxsim.core.data import make_data
 from jaxsim.core.enums import Cone, DisableBit, EnableBit, EqType, GeomType, JointType, SensorType, TrnType
+from jaxsim.core.fields import SIZES, TABLES
 from jaxsim.core.model import Model
 from jaxsim.load import load
-
-_SIZES = (
-    "nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "ntendon", "neq", "nactuator", "nsensor",
-    "nsensordata", "nkey", "nmocap",
-)  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("--worlds", type=positive, default=1, help="worlds to give the total memory for")
+    parser.add_argument(
+        "--fields", nargs="?", const="", metavar="WORD", help="list the fields that mention WORD: shape, unit, meaning"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -36,19 +35,32 @@ def run(args: argparse.Namespace) -> int:
     """Run the command."""
     path = resolve(args.model)
     model = load(path, compile_only=True)
-    record = {"model": str(path), "name": path.stem, **describe(model, args.worlds)}
+    record: dict[str, Any] = {"model": str(path), "name": path.stem}
+    record |= describe(model, args.worlds) if args.fields is None else {"fields": fields(model, args.fields)}
     if args.json:
         print_json(record)
-    else:
+    elif args.fields is None:
         _print(record, args.worlds)
+    else:
+        _print_fields(record)
     return 0
+
+
+def fields(model: Model, word: str = "") -> list[dict[str, Any]]:
+    """The declared fields of model and data whose name, unit or meaning mentions a word."""
+    return [
+        {"name": f"{owner}.{name}", "shape": field.shape(model), "unit": field.unit, "meaning": field.doc}
+        for owner, table in TABLES.items()
+        for name, field in table.items()
+        if word.lower() in f"{owner}.{name} {field.unit} {field.doc}".lower()
+    ]
 
 
 def describe(model: Model, worlds: int = 1) -> dict[str, Any]:
     """Sizes, options, features, constraint rows and bytes of a model."""
-    fields = data_bytes(model)
+    used = data_bytes(model)
     return {
-        "sizes": {name: int(getattr(model, name)) for name in _SIZES} | {"nconmax": int(model.nconmax)},
+        "sizes": {name: int(getattr(model, name)) for name in SIZES},
         "options": options(model),
         "features": features(model),
         "pairs": pairs(model),
@@ -56,9 +68,9 @@ def describe(model: Model, worlds: int = 1) -> dict[str, Any]:
         "unsupported": sorted({text for _, _, text in unsupported(model)}),
         "bytes": {
             "model": int(sum(leaf.nbytes for leaf in jax.tree.leaves(model))),
-            "world": int(sum(fields.values())),
-            "worlds": worlds * int(sum(fields.values())),
-            "fields": fields,
+            "world": int(sum(used.values())),
+            "worlds": worlds * int(sum(used.values())),
+            "fields": used,
         },
     }
 
@@ -138,6 +150,11 @@ def _count(enum: Any, values: Any) -> dict[str, int]:
     counted = Counter(np.asarray(values).tolist())
     known = {member.value: member.name.lower() for member in enum}
     return {known.get(value, str(value)): n for value, n in counted.most_common()}
+
+
+def _print_fields(record: dict[str, Any]) -> None:
+    rows = [(f["name"], str(list(f["shape"])), f["unit"], f["meaning"]) for f in record["fields"]]
+    print_table(f"{record['name']}: fields", ["", "shape", "unit", "meaning"], rows, "left")
 
 
 def _print(record: dict[str, Any], worlds: int) -> None:

@@ -5,7 +5,6 @@ general rows with an explicit Jacobian (equalities, tendon friction, ball and te
 follow as blocks in the contact frame. Rows exist statically; an idle row has D = 0 and exerts no force.
 """
 
-from functools import cache
 from typing import NamedTuple
 
 import jax
@@ -22,7 +21,7 @@ from jaxsim.constraint.impedance import impedance, regularization
 from jaxsim.core.data import Data
 from jaxsim.core.enums import DisableBit, JointType
 from jaxsim.core.model import Model
-from jaxsim.core.topology import Topology
+from jaxsim.core.topology import Topology, per_topology
 
 Array = jax.Array
 
@@ -58,7 +57,7 @@ class RowKinds(NamedTuple):
     source: np.ndarray  # [ng] general rows: position in MuJoCo's order of families
 
 
-@cache
+@per_topology
 def dof_rows(t: Topology, disableflags: int) -> DofRows:
     """Which dofs have friction rows and which joints have limit rows."""
     off = bool(disableflags & DisableBit.CONSTRAINT)

@@ -8,7 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsim.core.enums import WarningType
-from jaxsim.core.fields import CONTACT, DATA_DERIVED, DATA_STATE, Field
+from jaxsim.core.fields import CONTACT, DATA_DERIVED, DATA_STATE
+from jaxsim.core.fields.data import ContactFields, DataDerived, DataState
+from jaxsim.core.fields.field import Child
 from jaxsim.core.model import Model
 from jaxsim.core.record import Record, register
 
@@ -17,7 +19,7 @@ INPUTS = ("ctrl", "qfrc_applied", "xfrc_applied", "eq_active", "mocap_pos", "moc
 
 
 @register
-class Contact(Record):
+class Contact(Record, ContactFields):
     """The fixed buffer of `model.nconmax` contact slots; the first `data.ncon` are active.
 
     `frame` rows are normal and two tangents, the normal pointing from `geom[:, 0]` to `geom[:, 1]`.
@@ -28,20 +30,20 @@ class Contact(Record):
 
 
 @register
-class Data(Record):
-    """State, inputs and derived quantities of one world under mjData's names (see fields.py)."""
+class Data(Record, DataState, DataDerived):
+    """State, inputs and derived quantities of one world under mjData's names.
+
+    `Data.xpos` is the field's declaration: its dimensions, unit and meaning.
+    """
 
     children = (*DATA_STATE, *DATA_DERIVED, "contact")
 
-
-def _allocate(field: Field, model: Model) -> np.ndarray:
-    dtype = {"int": np.int32, "bool": np.bool_}.get(field.unit, jax.dtypes.canonicalize_dtype(np.float64))
-    return np.zeros(field.shape(model), dtype)
+    contact: Contact = Child("the buffer of contacts")  # type: ignore[assignment]  # what is read is a Contact
 
 
 def empty_contact(model: Model) -> Contact:
-    """A contact buffer with every slot idle."""
-    values = {k: _allocate(f, model) for k, f in CONTACT.items()}
+    """A contact buffer of `model.nconmax` slots, every one idle."""
+    values = {k: f.zeros(model) for k, f in CONTACT.items()}
     values["dist"] += 1e10
     values["geom"] -= 1
     values["frame"][:, [0, 4, 8]] = 1
@@ -61,7 +63,7 @@ def make_data(model: Model, keyframe: str | int | None = None) -> Data:
     Raises:
         KeyError: no keyframe has this name or index.
     """
-    values: dict[str, Any] = {k: _allocate(f, model) for k, f in (DATA_STATE | DATA_DERIVED).items()}
+    values: dict[str, Any] = {k: f.zeros(model) for k, f in (DATA_STATE | DATA_DERIVED).items()}
     values["contact"] = empty_contact(model)
     values["qpos"] = model.qpos0
     values["eq_active"] = np.asarray(model.eq_active0, np.bool_)
@@ -96,7 +98,7 @@ def reset(model: Model, data: Data) -> Data:
 
 
 def get_state(data: Data) -> dict[str, jax.Array]:
-    """The integration state and inputs: all that a step reads (mjSTATE_INTEGRATION)."""
+    """The integration state and inputs by name: all that a step reads (mjSTATE_INTEGRATION); batched as `data` is."""
     return {k: getattr(data, k) for k in (*INTEGRATION_STATE, *INPUTS)}
 
 

@@ -1,60 +1,36 @@
 """Model: the compiled robot. Real parameters are traced arrays; everything else is one static Topology."""
 
-from collections.abc import Container
-from types import SimpleNamespace
 from typing import Any
 
 import jax
 import numpy as np
 
-from jaxsim.core.enums import Cone, Integrator, Solver
-from jaxsim.core.fields import MODEL_REAL, OPTION_INT, OPTION_REAL, STAT_REAL
+from jaxsim.core.fields import MODEL_REAL, OPTION_INT, OPTION_REAL, SIZES, STAT_REAL, STATIC, Field
+from jaxsim.core.fields.field import Child
+from jaxsim.core.fields.model import ModelReals
+from jaxsim.core.fields.option import OptionInts, OptionReals, Statistics
+from jaxsim.core.fields.static import Deduced, Sizes, Static
+from jaxsim.core.kinds import KINDS, ByName
 from jaxsim.core.record import Record, register
 from jaxsim.core.topology import Topology
 
-# prefix of the array fields of each kind of named element, and the size that counts them
-KINDS = {
-    "body": ("body_", "nbody"),
-    "joint": ("jnt_", "njnt"),
-    "geom": ("geom_", "ngeom"),
-    "site": ("site_", "nsite"),
-    "camera": ("cam_", "ncam"),
-    "light": ("light_", "nlight"),
-    "mesh": ("mesh_", "nmesh"),
-    "hfield": ("hfield_", "nhfield"),
-    "pair": ("pair_", "npair"),
-    "equality": ("eq_", "neq"),
-    "tendon": ("tendon_", "ntendon"),
-    "actuator": ("actuator_", "nactuator"),
-    "sensor": ("sensor_", "nsensor"),
-    "numeric": ("numeric_", "nnumeric"),
-    "key": ("key_", "nkey"),
-}
-
-_ENUMS = {"integrator": Integrator, "cone": Cone, "solver": Solver}
-
 
 @register
-class Option(Record):
+class Option(Record, OptionReals, OptionInts):
     """Physics options under mjOption's names. Reals are traced; enums, flags and iteration counts static."""
 
     children = tuple(OPTION_REAL)
 
-    def _other(self, name):
-        static = dict(self._static)
-        return static[name] if name in static else super()._other(name)
+    def _read(self, name: str) -> Any:
+        return self._values[name] if name in self._values else dict(self._static)[name]
 
     def replace(self, **changes):
         """A copy with options changed; changing an integer option compiles anew."""
         static = dict(self._static)
         for name in [n for n in changes if n in static]:
-            value = int(changes.pop(name))
-            static[name] = _ENUMS[name](value) if name in _ENUMS else value
+            static[name] = _option(name, changes.pop(name))
         traced = super().replace(**changes)
         return type(self)(traced._values, tuple(static.items()))
-
-    def __dir__(self):
-        return [*super().__dir__(), *dict(self._static)]
 
     def disables(self, bit: int) -> bool:
         """Whether a DisableBit is set."""
@@ -66,34 +42,56 @@ class Option(Record):
 
 
 @register
-class Statistic(Record):
+class Statistic(Record, Statistics):
     """mjStatistic: sizes and masses typical of the model."""
 
     children = tuple(STAT_REAL)
 
 
 @register
-class Model(Record):
+class Model(Record, ModelReals, Sizes, Static, Deduced):
     """A compiled model under mjModel's names.
 
     Real parameters (`body_mass`, `geom_friction`, `opt.timestep` ...) are jax arrays: differentiate, batch
     or randomise them; then `js.set_const` recomputes what derives from them. Integers, names and visual
     data belong to the static `topology` and are read the same way (`model.nq`, `model.body_parentid`).
+    `Model.body_mass` is the field's declaration: its dimensions, unit and meaning.
     Which rows exist is decided at load: a dof or tendon gets a friction row if its frictionloss was not
     zero then, and a joint a limit row if it was limited.
     """
 
     children = (*MODEL_REAL, "opt", "stat")
 
+    opt: Option = Child("physics options")  # type: ignore[assignment]  # what is read is an Option
+    stat: Statistic = Child("statistics")  # type: ignore[assignment]
+
+    body = ByName("body")
+    joint = ByName("joint")
+    geom = ByName("geom")
+    site = ByName("site")
+    camera = ByName("camera")
+    light = ByName("light")
+    mesh = ByName("mesh")
+    hfield = ByName("hfield")
+    material = ByName("material")
+    pair = ByName("pair")
+    exclude = ByName("exclude")
+    equality = ByName("equality")
+    tendon = ByName("tendon")
+    actuator = ByName("actuator")
+    sensor = ByName("sensor")
+    numeric = ByName("numeric")
+    text = ByName("text")
+    tuple = ByName("tuple")
+    key = ByName("key")
+
     @property
     def topology(self) -> Topology:
         """The static part."""
         return self._static
 
-    def _other(self, name):
-        if hasattr(self._static, name):
-            return getattr(self._static, name)
-        return super()._other(name)
+    def _read(self, name: str) -> Any:
+        return self._values[name] if name in self._values else getattr(self._static, name)
 
     def replace(self, **changes):
         """A copy with fields changed; a frictionloss that has no row is refused."""
@@ -103,6 +101,10 @@ class Model(Record):
                 self._check_friction(prefix, np.asarray(value))
         return super().replace(**changes)
 
+    def with_slots(self, nconmax: int) -> "Model":
+        """The model with another number of slots in the contact buffer of each world; programs compile anew."""
+        return Model(self._values, self.topology.replace(nconmax=nconmax))
+
     def _check_friction(self, prefix: str, value: np.ndarray):
         has_row = getattr(self.topology, f"{prefix}_hasfriction")
         if np.any((value > 0) & ~has_row):
@@ -111,62 +113,60 @@ class Model(Record):
                 "friction row; give them a tiny frictionloss in the MJCF"
             )
 
-    def __dir__(self):
-        return [*super().__dir__(), *(k for k in self._static.__dict__ if not k.startswith("_")), *KINDS]
 
-
-def _named_access(kind: str, prefix: str):
-    def access(self: Model, name: str | int):
-        index = name if isinstance(name, int) else self.topology.id_of(kind, name)
-        names = self.topology.names.get(kind, [])
-        fields = {"id": index, "name": names[index] if index < len(names) else ""}
-        every = {**self.topology.__dict__, **self._values}
-        for key, value in every.items():
-            if key.startswith(prefix) and getattr(value, "ndim", 0) > 0 and index < value.shape[0]:
-                fields[key.removeprefix(prefix)] = value[index]
-        return SimpleNamespace(**fields)
-
-    access.__name__ = kind
-    access.__doc__ = f"The {kind} of this name: its `id`, `name`, and fields without the prefix `{prefix}`."
-    return access
-
-
-for _kind, (_prefix, _) in KINDS.items():
-    setattr(Model, _kind, _named_access(_kind, _prefix))
-
-
-def from_fields(source: Any, names: dict[str, list[str]], known: Container[str] | None = None) -> Model:
+def from_fields(source: Any, names: dict[str, list[str]]) -> Model:
     """Build a Model from any object with mjModel's attributes: an mjModel or the compiler's result.
 
     Args:
-        source: has every field of `MODEL_REAL`, `opt`, `stat`, the sizes and the integer arrays.
+        source: has every field of the tables `SIZES`, `STATIC`, `MODEL_REAL`, and of `opt` and `stat`; nothing else is
+            looked at.
         names: names of each kind of element.
-        known: the attributes to look at; by default all.
 
     Returns:
         The Model, reals in the default float type, on the default device.
+
+    Raises:
+        AttributeError: the source lacks a field; the message names it.
+        ValueError: a field has another shape than its declaration says.
     """
     dtype = jax.dtypes.canonicalize_dtype(np.float64)
-    names = {kind: names.get(kind, []) for kind in KINDS}
-    static: dict[str, Any] = {}
-    reals: dict[str, Any] = {}
-    for name in dir(source):
-        if name.startswith("_") or name in ("opt", "stat", "vis", "names") or (known and name not in known):
-            continue
-        value = getattr(source, name)
-        if isinstance(value, (bool, int, np.integer)):
-            static[name] = int(value)
-        elif isinstance(value, np.ndarray) and value.dtype.kind in "iufb" and name not in MODEL_REAL:
-            static[name] = np.array(value)
-    sizes = SimpleNamespace(**static)
-    for name, field in MODEL_REAL.items():
-        reals[name] = np.array(getattr(source, name), dtype).reshape(field.shape(sizes))  # its own memory
-    static["dof_hasfriction"] = np.asarray(source.dof_frictionloss) > 0
-    static["tendon_hasfriction"] = np.asarray(source.tendon_frictionloss) > 0
-    opt = {k: np.array(getattr(source.opt, k), dtype) for k in OPTION_REAL}
-    ints = {k: int(getattr(source.opt, k)) for k in OPTION_INT}
-    for key, enum in _ENUMS.items():
-        ints[key] = enum(ints[key])
-    stat = {k: np.array(getattr(source.stat, k), dtype) for k in STAT_REAL}
+    static: dict[str, Any] = {name: int(_get(source, name)) for name in SIZES}
+    sizes = Topology(static, {})
+    static |= {name: _static_array(source, field, sizes) for name, field in STATIC.items()}
+    for prefix in ("dof", "tendon"):
+        static[f"{prefix}_hasfriction"] = np.asarray(_get(source, f"{prefix}_frictionloss")) > 0
+    reals = {name: _shaped(_get(source, name), field, sizes, dtype) for name, field in MODEL_REAL.items()}
+    opt = {k: _shaped(_get(source.opt, k), f, sizes, dtype) for k, f in OPTION_REAL.items()}
+    ints = {k: _option(k, _get(source.opt, k)) for k in OPTION_INT}
+    stat = {k: _shaped(_get(source.stat, k), f, sizes, dtype) for k, f in STAT_REAL.items()}
     reals, opt, stat = jax.device_put((reals, opt, stat))
-    return Model({**reals, "opt": Option(opt, tuple(ints.items())), "stat": Statistic(stat)}, Topology(static, names))
+    topology = Topology(static, {kind: names.get(kind, []) for kind in KINDS})
+    return Model({**reals, "opt": Option(opt, tuple(ints.items())), "stat": Statistic(stat)}, topology)
+
+
+def _get(source: Any, name: str) -> Any:
+    try:
+        return getattr(source, name)
+    except AttributeError:
+        raise AttributeError(f"{type(source).__name__} has no field {name!r}, which every model has") from None
+
+
+def _static_array(source: Any, field: Field, sizes: Topology) -> Any:
+    value = _get(source, field.name)
+    return bytes(value) if field.dtype is bytes else _shaped(value, field, sizes, field.dtype)
+
+
+def _shaped(value: Any, field: Field, sizes: Topology, dtype: Any) -> np.ndarray:
+    """A copy, in memory of its own, of the declared shape."""
+    array, shape = np.array(value, dtype), field.shape(sizes)
+    if array.shape == shape:
+        return array
+    if array.size != int(np.prod(shape)):
+        raise ValueError(f"{field.name} has shape {array.shape}, expected {shape}")
+    return array.reshape(shape)
+
+
+def _option(name: str, value: Any) -> int:
+    """An integer option, in its enumeration if it has one."""
+    enum = OPTION_INT[name].enum
+    return enum(int(value)) if enum else int(value)

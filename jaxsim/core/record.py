@@ -1,16 +1,19 @@
 """Immutable records that are pytrees: the value semantics of Model, Option and Data."""
 
-from typing import Any, ClassVar, Self
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import jax
 import numpy as np
+
+from jaxsim.core.fields.field import Child, Field
 
 
 class Record:
     """A fixed set of named children, and at most one static object.
 
-    Children are read as attributes; `replace` returns a changed copy. Subclasses name their children in
-    `children` and register themselves with `register`.
+    Children are declared as attributes (see `fields.field`), named in `children`, and registered with `register`.
+    They are read as attributes; `replace` returns a changed copy.
     """
 
     children: ClassVar[tuple[str, ...]] = ()
@@ -19,41 +22,49 @@ class Record:
         object.__setattr__(self, "_values", values)
         object.__setattr__(self, "_static", static)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        values = object.__getattribute__(self, "_values")
-        if name in values:
-            return values[name]
-        return self._other(name)
+    _values: dict[str, Any]
+    _static: Any
 
-    def _other(self, name: str) -> Any:
-        """Attributes that are not children; subclasses may add some."""
-        from difflib import get_close_matches
+    def _read(self, name: str) -> Any:
+        """The value of a declared attribute; subclasses look further than the children."""
+        return self._values[name]
 
-        close = get_close_matches(name, self.children, 3)
-        hint = f"; did you mean {', '.join(close)}?" if close else ""
-        raise AttributeError(f"{type(self).__name__} has no field {name!r}{hint}")
+    if not TYPE_CHECKING:  # mypy is to see the declared attributes only
+
+        def __getattr__(self, name: str) -> Any:  # only for what is not declared
+            if name.startswith("_"):
+                raise AttributeError(name)
+            close = get_close_matches(name, declared(type(self)), 3)
+            hint = f"; did you mean {', '.join(close)}?" if close else ""
+            raise AttributeError(f"{type(self).__name__} has no field {name!r}{hint}")
 
     def __setattr__(self, name: str, value: Any):
         raise AttributeError(
             f"{type(self).__name__} is immutable: use {type(self).__name__.lower()}.replace({name}=...)"
         )
 
-    def __dir__(self):
-        return [*object.__dir__(self), *self.children]
-
     def __repr__(self) -> str:
         inner = ", ".join(f"{k}: {_brief(v)}" for k, v in self._values.items())
         return f"{type(self).__name__}({inner})"
 
     def replace(self, **changes: Any) -> Self:
-        """A copy with the given fields changed. Arrays keep their field's dtype."""
-        for name in changes:
+        """A copy with the given fields changed.
+
+        Args:
+            changes: new values by field. Batch axes may come before the field's own: `data.replace(qpos=[B, nq])`.
+                Arrays are converted to the field's dtype.
+
+        Raises:
+            AttributeError: there is no such field, or it is compiled in.
+            ValueError: a value does not end in the field's shape.
+            TypeError: real values for a field of integers or truth values.
+        """
+        new = {}
+        for name, value in changes.items():
             if name not in self._values:
-                self._other(name)
+                getattr(self, name)
                 raise AttributeError(f"{type(self).__name__}.{name} is fixed when the model is compiled")
-        new = {k: _keep_dtype(self._values[k], v) for k, v in changes.items()}
+            new[name] = _fit(getattr(type(self), name), self._values[name], value)
         return type(self)({**self._values, **new}, self._static)
 
     def tree_flatten_with_keys(self):
@@ -73,17 +84,37 @@ def register(cls):
     return jax.tree_util.register_pytree_with_keys_class(cls)
 
 
-def _keep_dtype(old: Any, new: Any) -> Any:
-    """Cast plain numbers and weakly typed or double arrays to the dtype that the field has."""
-    if not hasattr(old, "dtype") or not isinstance(
-        new, (int, float, bool, np.ndarray, np.generic, list, tuple, jax.Array)
-    ):
+def declared(cls: type) -> list[str]:
+    """Names of all attributes that a class and its bases declare."""
+    return [name for base in cls.__mro__ for name, value in vars(base).items() if isinstance(value, Child)]
+
+
+def _fit(field: Child, old: Any, new: Any) -> Any:
+    """A new value in the dtype of the old one, if it has its shape but for batch axes."""
+    if not isinstance(field, Field) or not hasattr(old, "dtype") or not _is_array(new):
+        return new  # a record, or a leaf of another tree of the same form: an axis, a sharding, a tangent
+    shape = np.shape(new)
+    own = len(field.dims)
+    expected = old.shape[len(old.shape) - own :]
+    if len(shape) < own or shape[len(shape) - own :] != expected:
+        raise ValueError(f"{field.name} has shape {shape}, expected {expected} (batch axes may come before it)")
+    return _cast(field, old.dtype, new)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, (int, float, bool, np.ndarray, np.generic, list, tuple, jax.Array))
+
+
+def _cast(field: Field, dtype: Any, new: Any) -> Any:
+    if dtype == jax.dtypes.float0:
         return new
-    if isinstance(new, jax.Array):
-        stays = new.dtype == old.dtype and not getattr(new, "weak_type", False)
-        float_to_float = new.dtype.kind == old.dtype.kind
-        return new if stays or not float_to_float else jax.lax.convert_element_type(new, old.dtype)
-    return jax.numpy.asarray(new, old.dtype)
+    given = new.dtype if hasattr(new, "dtype") else np.asarray(new).dtype
+    if field.dtype and given.kind == "f":
+        raise TypeError(f"{field.name} holds {field.unit} values, not {given}")
+    if not isinstance(new, jax.Array):
+        return jax.numpy.asarray(new, dtype)
+    stays = given == dtype and not getattr(new, "weak_type", False)
+    return new if stays else jax.lax.convert_element_type(new, dtype)
 
 
 def _brief(value: Any) -> str:

@@ -1,43 +1,69 @@
-"""Topology: what is compiled in."""
+"""Topology: what is compiled in, and what is computed from it once."""
 
 import difflib
+import functools
 import hashlib
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
+from jaxsim.core.fields.static import Deduced, Sizes, Static
 
-class Topology:
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Topology(Sizes, Static, Deduced):
     """What is compiled in: sizes, integer arrays, names, and visual data. Hashable, compared by content.
 
-    Holds numpy arrays and ints under MuJoCo's names (`nbody`, `body_parentid`, `geom_type` ...), and
-    `names[kind]`, the list of names of each kind ('' where unnamed).
+    Holds ints and numpy arrays under MuJoCo's names (`nbody`, `body_parentid`, `geom_type` ...; `fields.static` says
+    what each is), and `names[kind]`, the list of names of each kind ('' where unnamed).
     """
 
+    names: dict[str, list[str]]
+
     def __init__(self, values: dict[str, Any], names: dict[str, list[str]]):
-        self.__dict__.update(values)
+        self._values = values
+        self._computed: dict[Any, Any] = {}
         self.names = names
-        digest = hashlib.sha1(repr(sorted(names.items())).encode())
-        for key in sorted(values):
-            value = values[key]
+        self.__dict__.update(values)
+
+    @functools.cached_property
+    def _digest(self) -> bytes:
+        digest = hashlib.sha1(repr(sorted(self.names.items())).encode())
+        for key, value in sorted(self._values.items()):
             digest.update(key.encode())
             digest.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
-        self._digest = digest.digest()
-        self._hash = hash(self._digest)
+        return digest.digest()
+
+    @functools.cached_property
+    def _hash(self) -> int:
+        return hash(self._digest)
 
     def __hash__(self) -> int:
         return self._hash
 
     def __eq__(self, other) -> bool:
-        return isinstance(other, Topology) and self._digest == other._digest
+        return self is other or (isinstance(other, Topology) and self._digest == other._digest)
 
-    def __getattr__(self, name: str) -> Any:  # only for what __init__ did not set
-        raise AttributeError(name)
+    def __getstate__(self) -> tuple[dict[str, Any], dict[str, list[str]]]:
+        return self._values, self.names
+
+    def __setstate__(self, state: tuple[dict[str, Any], dict[str, list[str]]]) -> None:
+        Topology.__init__(self, *state)
+
+    def _read(self, name: str) -> Any:
+        raise AttributeError(f"this Topology was made without {name}")
+
+    if not TYPE_CHECKING:  # mypy is to see the declared attributes only
+
+        def __getattr__(self, name: str) -> Any:  # only for what is not declared
+            raise AttributeError(name)
 
     def replace(self, **changes: Any) -> "Topology":
         """A copy with some values changed."""
-        values = {k: v for k, v in self.__dict__.items() if not k.startswith("_") and k != "names"}
-        return Topology(values | changes, self.names)
+        return Topology(self._values | changes, self.names)
 
     def id_of(self, kind: str, name: str) -> int:
         """Index of a named element; KeyError names the closest ones."""
@@ -47,3 +73,20 @@ class Topology:
         close = difflib.get_close_matches(name, [n for n in names if n], 3)
         hint = f"; closest: {', '.join(close)}" if close else ""
         raise KeyError(f"no {kind} is called {name!r}{hint}")
+
+
+def per_topology(function: Callable[Concatenate[Topology, P], T]) -> Callable[Concatenate[Topology, P], T]:
+    """Decorator: compute once per Topology and further arguments (positional), and keep the result there.
+
+    The results live as long as the Topology does, and no longer.
+    """
+
+    @functools.wraps(function)
+    def once(topology: Topology, *args: P.args, **kwargs: P.kwargs) -> T:
+        key = (function, *args, *sorted(kwargs.items()))
+        computed = topology._computed
+        if key not in computed:
+            computed[key] = function(topology, *args, **kwargs)
+        return computed[key]
+
+    return once

@@ -1,11 +1,14 @@
 """The package as it is installed and imported."""
 
+import ast
 import subprocess
 import sys
+import tomllib
 from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import jaxsim as js
 from jaxsim import _guard
@@ -41,6 +44,36 @@ def test_readme_says_what_is_supported():
     readme = (ROOT / "README.md").read_text()
     assert support_table.insert(readme) == readme
     assert readme.count(support_table.START) == readme.count(support_table.END) == 1
+
+
+def _project() -> dict:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def _imported() -> set[str]:
+    """Top-level names of everything that the package imports, in functions too."""
+    found = set()
+    for file in (ROOT / "jaxsim").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                found.add(node.module.partition(".")[0])
+    return found - set(sys.stdlib_module_names) - {"jaxsim"}
+
+
+def test_what_is_required_is_imported_and_what_is_imported_is_required():
+    required = {Requirement(line).name for line in _project()["dependencies"]}
+    modules = {"pillow": "PIL"}
+    # jax does not work without jaxlib, whose version has to go with it; mujoco is imported only where it is compared with
+    assert {modules.get(name, name) for name in required} - {"jaxlib"} == _imported() - {"mujoco", "jaxlib"}
+
+
+def test_this_jax_is_one_of_those_that_are_declared():
+    required = {r.name: r.specifier for r in map(Requirement, _project()["dependencies"])}
+    assert required["jax"] == required["jaxlib"]
+    for name in ("jax", "jaxlib"):
+        assert metadata.version(name) in required[name]
 
 
 PRIMITIVES = ("plane", "sphere", "capsule", "ellipsoid", "cylinder", "box")

@@ -21,6 +21,8 @@ class CompiledModel(Fields):
         unsupported: (file, line, message) of every feature that compiles but may not be simulated.
     """
 
+    nflex = 0  # refused by the compiler
+    nplugin = 0  # of what the compiler admits
     opt: SimpleNamespace
     stat: SimpleNamespace
     names: dict[str, list[str]]

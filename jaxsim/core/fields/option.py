@@ -1,0 +1,62 @@
+"""Options and statistics of a model, under mjOption's and mjStatistic's names."""
+
+import jax
+
+from jaxsim.core.enums import Cone, Integrator, Solver
+from jaxsim.core.fields.field import fields_of, integer, real
+
+Array = jax.Array
+
+
+class OptionReals:
+    """Options that are traced."""
+
+    timestep: Array = real("", "s", "duration of a step")
+    impratio: Array = real("", "1", "ratio of frictional to normal impedance in elliptic cones")
+    tolerance: Array = real("", "1", "scaled improvement at which the solver stops; 0 iterates to rounding")
+    ls_tolerance: Array = real("", "1", "gradient, relative to the first, at which the line search stops")
+    noslip_tolerance: Array = real("", "1", "improvement at which the noslip solver stops")
+    ccd_tolerance: Array = real("", "m", "accuracy of convex collision")
+    sleep_tolerance: Array = real("", "m/s", "speed below which a tree may be put to sleep")
+    gravity: Array = real("3", "m/s^2", "acceleration of gravity")
+    wind: Array = real("3", "m/s", "velocity of the medium")
+    magnetic: Array = real("3", "T", "magnetic flux, which magnetometers measure")
+    density: Array = real("", "kg/m^3", "density of the medium; 0 for no lift and drag")
+    viscosity: Array = real("", "Pa s", "viscosity of the medium; 0 for none")
+    o_margin: Array = real("", "m", "margin of all contacts under the override flag")
+    o_solref: Array = real("2", "s, 1", "solref of all contacts under the override flag")
+    o_solimp: Array = real("5", "1", "solimp of all contacts under the override flag")
+    o_friction: Array = real("5", "1", "friction of all contacts under the override flag")
+
+
+class OptionInts:
+    """Options that are compiled in: to change one compiles anew."""
+
+    integrator: Integrator = integer("", "how a step advances the state", Integrator)
+    cone: Cone = integer("", "shape of the friction cones", Cone)
+    jacobian: int = integer("", "storage of the Jacobian in MuJoCo C (mjtJacobian); without effect here")
+    solver: Solver = integer("", "algorithm that solves for the constraint forces", Solver)
+    iterations: int = integer("", "most iterations of the solver")
+    ls_iterations: int = integer("", "most iterations of one line search")
+    noslip_iterations: int = integer("", "most iterations of the noslip solver; 0 for none")
+    ccd_iterations: int = integer("", "most iterations of convex collision")
+    disableflags: int = integer("", "bits of DisableBit")
+    enableflags: int = integer("", "bits of EnableBit")
+    disableactuator: int = integer("", "bits of the actuator groups that are switched off")
+    sdf_initpoints: int = integer("", "points from which the collision of signed distance fields starts")
+    sdf_iterations: int = integer("", "most iterations of the collision of signed distance fields")
+
+
+class Statistics:
+    """Sizes and masses typical of the model, traced."""
+
+    meaninertia: Array = real("", "kg m^2", "mean diagonal of M at qpos0, which scales the solver's cost")
+    meanmass: Array = real("", "kg", "mean mass of the bodies")
+    meansize: Array = real("", "m", "mean size of the bodies")
+    extent: Array = real("", "m", "size of the whole model")
+    center: Array = real("3", "m", "centre of the whole model")
+
+
+OPTION_REAL = fields_of(OptionReals)
+OPTION_INT = fields_of(OptionInts)
+STAT_REAL = fields_of(Statistics)
