@@ -251,6 +251,8 @@ qacc_smooth      nv         m/s^2, rad/s^2
 sensordata       nsensordata of the sensor
 energy           2          J
 solver_niter     -          int
+solver_converged -          bool
+solver_residual  -          1
 ncon             -          int
 nefc             -          int
 warning          7          int
