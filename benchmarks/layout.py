@@ -17,7 +17,8 @@ import numpy as np
 from worlds import prepare, title
 
 import jaxsim as js
-from jaxsim.collision.driver import collide, contact_buffer
+from jaxsim.collision.driver import collide
+from jaxsim.collision.slots import contact_buffer
 from jaxsim.constraint.rows import make_constraint
 from jaxsim.dynamics.com import com_pos, com_vel, crb, rne
 from jaxsim.dynamics.kinematics import kinematics
@@ -27,8 +28,7 @@ from jaxsim.step import _step
 
 
 def _rows(m: js.Model, d: js.Data) -> object:
-    touching = collide(m, d)
-    return make_constraint(m, d, jnp.zeros((m.ntendon, m.nv), d.qpos.dtype), touching)
+    return make_constraint(m, d, jnp.zeros((m.ntendon, m.nv), d.qpos.dtype), collide(m, d))
 
 
 def _solve(m: js.Model, d: js.Data) -> js.Data:

@@ -51,7 +51,7 @@ def put_data(model: Model, mj_data: Any) -> Data:
     values = {}
     for name in (*INTEGRATION_STATE, *INPUTS, *DATA_DERIVED):
         like = getattr(data, name)
-        if name in ("qM", "warning", "solver_niter", "ncon", "nefc"):
+        if name in ("qM", "warning", "solver_niter", "solver_converged", "solver_residual", "ncon", "nefc"):
             continue
         # a copy: JAX may keep a reference to the memory of an array, which MuJoCo writes to
         source = np.array(getattr(mj_data, name), like.dtype)

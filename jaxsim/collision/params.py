@@ -5,8 +5,10 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from jaxsim.algebra.select import put, take
+from jaxsim.collision.compact import gather
 from jaxsim.collision.pairs import Pairs
 from jaxsim.core.enums import MINMU, MINVAL, EnableBit
 from jaxsim.core.model import Model
@@ -15,26 +17,33 @@ Array = jax.Array
 
 
 class PairParams(NamedTuple):
-    """Per pair: friction [n, 5], solref [n, 2], solreffriction [n, 2], solimp [n, 5], margin and gap [n]."""
+    """What the contacts of n pairs share, whoever asks: the detection, the buffer or the constraint."""
 
-    friction: Array
-    solref: Array
-    solreffriction: Array
-    solimp: Array
-    margin: Array
-    gap: Array
+    friction: Array  # [n, 5] two slides, spin (m), two rolls (m)
+    solref: Array  # [n, 2]
+    solreffriction: Array  # [n, 2]
+    solimp: Array  # [n, 5]
+    margin: Array  # [n] m
+    gap: Array  # [n] m
+    invweight: Array  # [n] 1/kg, sum of the two bodies' translational body_invweight0
+
+    def rows(self, index: np.ndarray | Array) -> "PairParams":
+        """Those of the pairs at static or traced indices [k]: one gather for all."""
+        columns = [x if x.ndim == 2 else x[:, None] for x in self]
+        table = jnp.concatenate(columns, axis=1)
+        chosen = take(table, index) if isinstance(index, np.ndarray) else gather(table, index)
+        parts = lax.split(chosen, [c.shape[1] for c in columns], axis=1)
+        return PairParams(*(new if old.ndim == 2 else new[:, 0] for old, new in zip(self, parts)))
 
 
 def pair_params(m: Model, pairs: Pairs) -> PairParams:
-    """Parameters of every pair, from its <pair> element or mixed from its two geoms."""
+    """Parameters of every pair [n], from its <pair> element or mixed from its two geoms."""
     params = _mixed(m, pairs)
     explicit = np.flatnonzero(pairs.pair >= 0)
     if len(explicit):
         k = pairs.pair[explicit]
-        given = PairParams(
-            m.pair_friction, m.pair_solref, m.pair_solreffriction, m.pair_solimp, m.pair_margin, m.pair_gap
-        )
-        params = PairParams(*(put(p, explicit, take(g, k)) for p, g in zip(params, given)))
+        given = {f: getattr(m, f"pair_{f}") for f in PairParams._fields if f != "invweight"}
+        params = params._replace(**{f: put(getattr(params, f), explicit, take(x, k)) for f, x in given.items()})
     if m.opt.enables(EnableBit.OVERRIDE):
         params = _overridden(m, params)
     return params._replace(friction=jnp.maximum(params.friction, MINMU))
@@ -71,6 +80,10 @@ def _mixed(m: Model, pairs: Pairs) -> PairParams:
     solimp = mix * take(m.geom_solimp, g1) + (1 - mix) * take(m.geom_solimp, g2)
     f1, f2 = take(m.geom_friction, g1), take(m.geom_friction, g2)
     friction = jnp.where(equal, jnp.maximum(f1, f2), mix * f1 + (1 - mix) * f2)
+
+    def invweight(geom: np.ndarray) -> Array:
+        return take(m.body_invweight0, m.geom_bodyid[geom])[:, 0]
+
     return PairParams(
         take(friction.T, [0, 0, 1, 2, 2]).T,
         solref,
@@ -78,4 +91,5 @@ def _mixed(m: Model, pairs: Pairs) -> PairParams:
         solimp,
         take(m.geom_margin, g1) + take(m.geom_margin, g2),
         take(m.geom_gap, g1) + take(m.geom_gap, g2),
+        invweight(g1) + invweight(g2),
     )

@@ -28,7 +28,7 @@ class Shape(NamedTuple):
     size: Array
 
 
-class Contacts(NamedTuple):
+class Candidates(NamedTuple):
     """k contact candidates of one pair.
 
     dist [k] is the signed distance of the surfaces (m), NO_CONTACT where there is none; pos [k, 3] lies

@@ -7,10 +7,10 @@ from jaxsim.collision.colliders.capsule import capsule_capsule
 from jaxsim.collision.colliders.capsule_box import capsule_box
 from jaxsim.collision.colliders.plane import plane_box, plane_capsule, plane_cylinder, plane_ellipsoid, plane_sphere
 from jaxsim.collision.colliders.sphere import sphere_box, sphere_capsule, sphere_cylinder, sphere_sphere
-from jaxsim.collision.shape import Contacts
+from jaxsim.collision.shape import Candidates
 from jaxsim.core.enums import GeomType as G
 
-Collider = Callable[..., Contacts]
+Collider = Callable[..., Candidates]
 
 # (type of geom 1, type of geom 2) -> collider of one pair, number of contact candidates; the first type
 # is never the greater one

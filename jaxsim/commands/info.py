@@ -15,8 +15,18 @@ from jaxsim.checks.support import unsupported
 from jaxsim.collision.pairs import candidate_pairs
 from jaxsim.commands.output import print_json, print_table, size
 from jaxsim.commands.source import positive, resolve
+from jaxsim.constraint.row_table import row_table
 from jaxsim.core.data import make_data
-from jaxsim.core.enums import Cone, DisableBit, EnableBit, EqType, GeomType, JointType, SensorType, TrnType
+from jaxsim.core.enums import (
+    ConstraintType,
+    DisableBit,
+    EnableBit,
+    EqType,
+    GeomType,
+    JointType,
+    SensorType,
+    TrnType,
+)
 from jaxsim.core.fields import SIZES, TABLES
 from jaxsim.core.model import Model
 from jaxsim.load import load
@@ -114,22 +124,15 @@ def pairs(model: Model) -> dict[str, int]:
 
 def rows(model: Model) -> dict[str, int]:
     """The largest number of constraint rows of each family."""
-    off = model.opt.disables
-    per_equality = {EqType.CONNECT: 3, EqType.WELD: 6, EqType.JOINT: 1, EqType.TENDON: 1}
-    limited = np.asarray(model.jnt_limited, bool)
-    two_sided = np.asarray(model.jnt_type) >= JointType.SLIDE
-    table = candidate_pairs(model.topology, int(model.opt.disableflags))
-    condim = int(table.condim.max()) if len(table) else 1
-    per_contact = condim if model.opt.cone == Cone.ELLIPTIC or condim == 1 else 2 * (condim - 1)
-    counts = {
-        "equality": sum(per_equality.get(EqType(int(t)), 0) for t in model.eq_type),
-        "friction loss": int(model.dof_hasfriction.sum() + model.tendon_hasfriction.sum()),
-        "limit": int((limited * (1 + two_sided)).sum() + 2 * np.sum(model.tendon_limited)),
-        "contact": int(model.nconmax) * per_contact if len(table) else 0,
+    table = row_table(model)
+    scalar = table.counts()
+    families = {
+        "equality": (ConstraintType.EQUALITY,),
+        "friction loss": (ConstraintType.FRICTION_DOF, ConstraintType.FRICTION_TENDON),
+        "limit": (ConstraintType.LIMIT_JOINT, ConstraintType.LIMIT_TENDON),
     }
-    bits = (DisableBit.EQUALITY, DisableBit.FRICTIONLOSS, DisableBit.LIMIT, DisableBit.CONTACT)
-    on = [not off(bit | DisableBit.CONSTRAINT) for bit in bits]
-    return {name: n if enabled else 0 for enabled, (name, n) in zip(on, counts.items())}
+    counts = {name: sum(scalar.get(kind, 0) for kind in kinds) for name, kinds in families.items()}
+    return counts | {"contact": int(model.nconmax) * table.contact_size}
 
 
 def data_bytes(model: Model) -> dict[str, int]:

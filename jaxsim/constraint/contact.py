@@ -10,12 +10,11 @@ from jax import lax
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
 from jaxsim.algebra.tree import ancestor
-from jaxsim.collision.compact import gather
-from jaxsim.collision.driver import Touching, pairs_of
-from jaxsim.collision.params import pair_params
+from jaxsim.collision.slots import ContactSlots, of_slots, pairs_of
 from jaxsim.constraint.impedance import impedance, reference, regularization
+from jaxsim.constraint.row_table import row_table
 from jaxsim.core.data import Data
-from jaxsim.core.enums import MAXIMP, MINIMP, Cone
+from jaxsim.core.enums import MAXIMP, MINIMP, MINVAL, Cone
 from jaxsim.core.model import Model
 
 Array = jax.Array
@@ -37,61 +36,33 @@ class ContactRows(NamedTuple):
     margin: Array  # [n]
 
 
-def contact_rows(m: Model, d: Data, touching: Touching) -> ContactRows:
+def contact_rows(m: Model, d: Data, slots: ContactSlots) -> ContactRows:
     """Rows of all contacts: J, D and aref per axis of the contact frame.
 
     A pyramid edge is normal +- friction_i * axis_i, so its aref is the same combination of the axes' aref.
     """
-    pairs = pairs_of(m)
-    params = pair_params(m, pairs)
-    bodies = (m.geom_bodyid[pairs.geom1], m.geom_bodyid[pairs.geom2])
-    weight = sum(take(m.body_invweight0, b)[:, :1] for b in bodies)
-    dim = int(pairs.condim.max())
-    table = jnp.concatenate(
-        [
-            params.friction,
-            params.solref,
-            params.solreffriction,
-            params.solimp,
-            params.margin[:, None],
-            weight,
-        ],
-        axis=1,
-    )
-    chosen = rows_of(table, touching.pair)
-    friction, solref, solreffriction = chosen[:, :5], chosen[:, 5:7], chosen[:, 7:9]
-    solimp, margin, translation = chosen[:, 9:14], chosen[:, 14], chosen[:, 15]
-    active = touching.dist < margin
+    p, dim = slots.params, row_table(m).contact_dim
+    active = slots.dist < p.margin
     # far from zero only in idle slots, where it would overflow in float32
-    pos = jnp.where(active, touching.dist - margin, 0)
-    condim = jnp.where(active, _condim(m, touching), 0)
+    pos = jnp.where(active, slots.dist - p.margin, 0)
+    condim = jnp.where(active, of_slots(m, slots, jnp.asarray(pairs_of(m).condim, jnp.int32)), 0)
 
-    J = contact_jacobian(m, d, touching, dim)
+    J = contact_jacobian(m, d, slots, dim)
     velocity = jnp.sum(J * d.qvel[None, None], axis=-1)
-    imp = impedance(m, solref, solimp, pos)
+    imp = impedance(m, p.solref, p.solimp, pos)
     normal = -imp.stiffness * imp.imp * pos
     damping = jnp.broadcast_to(imp.damping[:, None], velocity.shape)
-    mu = friction[:, 0] / jnp.sqrt(jnp.maximum(m.opt.impratio, 1e-15))
+    mu = p.friction[:, 0] / jnp.sqrt(jnp.maximum(m.opt.impratio, MINVAL))
     if m.opt.cone == Cone.ELLIPTIC:
-        damping = _friction_damping(m, damping, solreffriction, solimp)
-        D = _elliptic_D(m, imp.imp, translation, friction, dim)
+        damping = _friction_damping(m, damping, p.solreffriction, p.solimp)
+        D = _elliptic_D(m, imp.imp, p.invweight, p.friction, dim)
     else:
-        D = _pyramidal_D(imp.imp, translation, friction, mu, condim)[:, None] * jnp.ones((1, dim), pos.dtype)
+        D = _pyramidal_D(imp.imp, p.invweight, p.friction, mu, condim)[:, None] * jnp.ones((1, dim), pos.dtype)
     aref = -damping * velocity
     aref = jnp.concatenate([(aref[:, 0] + normal)[:, None], aref[:, 1:]], axis=1)
     live = np.arange(dim, dtype=np.int32)[None] < condim[:, None]
-    return ContactRows(
-        J, jnp.where(live, D, 0), aref, friction[:, : max(dim - 1, 0)], mu, condim, touching.dist, margin
-    )
-
-
-def rows_of(table: Array, index: np.ndarray | Array) -> Array:
-    """Rows of a table at static or traced indices."""
-    return take(table, index) if isinstance(index, np.ndarray) else gather(table, index)
-
-
-def _condim(m: Model, touching: Touching) -> Array:
-    return rows_of(jnp.asarray(pairs_of(m).condim, jnp.int32), touching.pair)
+    friction = p.friction[:, : max(dim - 1, 0)]
+    return ContactRows(J, jnp.where(live, D, 0), aref, friction, mu, condim, slots.dist, p.margin)
 
 
 def _pyramidal_D(imp: Array, translation: Array, friction: Array, mu: Array, condim: Array) -> Array:
@@ -104,7 +75,7 @@ def _pyramidal_D(imp: Array, translation: Array, friction: Array, mu: Array, con
 def _elliptic_D(m: Model, imp: Array, translation: Array, friction: Array, dim: int) -> Array:
     """1/R per axis: R_1 = R_0 / impratio, and R_j friction_j^2 the same for all friction axes."""
     normal = regularization(imp, translation)
-    first = normal / jnp.maximum(m.opt.impratio, 1e-15)
+    first = normal / jnp.maximum(m.opt.impratio, MINVAL)
     ratio = friction[:, :1] / friction[:, : max(dim - 1, 0)]
     return 1 / jnp.concatenate([normal[:, None], first[:, None] * ratio * ratio], axis=1)
 
@@ -118,7 +89,7 @@ def _friction_damping(m: Model, damping: Array, solreffriction: Array, solimp: A
     return jnp.concatenate([damping[:, :1], tangent], axis=1)
 
 
-def contact_jacobian(m: Model, d: Data, touching: Touching, dim: int) -> Array:
+def contact_jacobian(m: Model, d: Data, slots: ContactSlots, dim: int) -> Array:
     """Velocity of body 2 relative to body 1 along the contact axes, per unit qvel [n, dim, nv].
 
     With w the unit force (or torque) along an axis moved to the com of a tree, a dof contributes w . cdof,
@@ -126,20 +97,20 @@ def contact_jacobian(m: Model, d: Data, touching: Touching, dim: int) -> Array:
     """
     pairs = pairs_of(m)
     body1, body2 = m.geom_bodyid[pairs.geom1], m.geom_bodyid[pairs.geom2]
-    frame = touching.frame
+    frame = slots.frame
     moves = ancestor(m.topology)
     if m.ntree <= 1:
-        moved = rows_of(jnp.asarray(moves[body2] - moves[body1], frame.dtype), touching.pair)
+        moved = of_slots(m, slots, jnp.asarray(moves[body2] - moves[body1], frame.dtype))
         root = int(m.body_rootid[m.dof_bodyid[0]])
-        center = jnp.broadcast_to(d.subtree_com[root][None], touching.pos.shape)
-        return moved[:, None] * _along(d, frame, touching.pos - center, dim)
+        center = jnp.broadcast_to(d.subtree_com[root][None], slots.pos.shape)
+        return moved[:, None] * _along(d, frame, slots.pos - center, dim)
     total = None
     for body, sign in ((body2, 1), (body1, -1)):
         if not moves[body].any():
             continue
-        moved = rows_of(jnp.asarray(sign * moves[body], frame.dtype), touching.pair)
-        center = rows_of(take(d.subtree_com, m.body_rootid[body]), touching.pair)
-        part = moved[:, None] * _along(d, frame, touching.pos - center, dim)
+        moved = of_slots(m, slots, jnp.asarray(sign * moves[body], frame.dtype))
+        center = of_slots(m, slots, take(d.subtree_com, m.body_rootid[body]))
+        part = moved[:, None] * _along(d, frame, slots.pos - center, dim)
         total = part if total is None else total + part
     return total
 

@@ -1,6 +1,5 @@
 """Equality rows: connect, weld, joint and tendon couplings (mj_instantiateEquality, mj_Jdotv)."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import jax
@@ -10,6 +9,7 @@ import numpy as np
 from jaxsim.algebra import quaternion, spatial, vector
 from jaxsim.algebra.select import product, take
 from jaxsim.algebra.tree import ancestor
+from jaxsim.constraint.scalar import ScalarRows
 from jaxsim.core.data import Data
 from jaxsim.core.enums import EqType, ObjType
 from jaxsim.core.model import Model
@@ -18,35 +18,19 @@ from jaxsim.dynamics.com import com_vel
 Array = jax.Array
 
 
-class EqualityRows(NamedTuple):
-    """One family of equality rows; `bias` is Jdot v."""
-
-    J: Array
-    pos: Array
-    active: Array
-    solref: Array
-    solimp: Array
-    diag: Array
-    pos_norm: Array
-    bias: Array
+# where eq_data holds the anchors in the frames of body 1 and body 2
+ANCHORS = {EqType.CONNECT: (0, 3), EqType.WELD: (3, 0)}
 
 
-def equality_rows(m: Model, d: Data, ten_J: Array) -> Iterator[EqualityRows]:
-    """The rows of every equality type that the model has."""
-    for eq_type, build in ((EqType.CONNECT, _connect), (EqType.WELD, _weld)):
-        chosen = np.flatnonzero(m.eq_type == eq_type)
-        if len(chosen):
-            yield build(m, d, chosen)
-    for eq_type in (EqType.JOINT, EqType.TENDON):
-        chosen = np.flatnonzero(m.eq_type == eq_type)
-        if len(chosen):
-            yield _coupling(m, d, ten_J, chosen, eq_type)
-
-
-def _solver_params(m: Model, d: Data, chosen: np.ndarray, rows: int) -> tuple[Array, Array, Array]:
-    """Activity, solref and solimp of the chosen equalities, repeated for their rows."""
+def _solver_params(m: Model, d: Data, chosen: np.ndarray, rows: int) -> dict[str, Array | None]:
+    """Activity, solref and solimp of the chosen equalities, repeated for their rows; equalities have no margin."""
     index = np.repeat(chosen, rows)
-    return take(d.eq_active, index), take(m.eq_solref, index), take(m.eq_solimp, index)
+    return {
+        "active": take(d.eq_active, index),
+        "solref": take(m.eq_solref, index),
+        "solimp": take(m.eq_solimp, index),
+        "margin": None,
+    }
 
 
 class _Anchors(NamedTuple):
@@ -62,15 +46,12 @@ class _Anchors(NamedTuple):
     angular_dot: Array
 
 
-def anchor_points(
-    m: Model, d: Data, chosen: np.ndarray, first: int, second: int
-) -> tuple[list[np.ndarray], list[Array]]:
-    """Bodies and world anchors [n, 3] of both sides; eq_data holds those of body 1 at column `first` and of
-    body 2 at column `second`."""
+def anchor_points(m: Model, d: Data, chosen: np.ndarray, kind: EqType) -> tuple[list[np.ndarray], list[Array]]:
+    """Bodies [n] and world anchors [n, 3] (m) of both sides of connects or welds."""
     by_site = m.eq_objtype[chosen] == ObjType.SITE
     data = take(m.eq_data, chosen)
     bodies, points = [], []
-    for obj, column in ((m.eq_obj1id[chosen], first), (m.eq_obj2id[chosen], second)):
+    for obj, column in zip((m.eq_obj1id[chosen], m.eq_obj2id[chosen]), ANCHORS[kind]):
         body = np.where(by_site, m.site_bodyid[np.where(by_site, obj, 0)] if m.nsite else 0, obj)
         mat = take(d.xmat, body).reshape(-1, 3, 3)
         point = take(d.xpos, body) + vector.matvec(mat, data[:, column : column + 3])
@@ -82,9 +63,9 @@ def anchor_points(
     return bodies, points
 
 
-def _anchors(m: Model, d: Data, chosen: np.ndarray, first: int, second: int) -> _Anchors:
+def _anchors(m: Model, d: Data, chosen: np.ndarray, kind: EqType) -> _Anchors:
     """World anchors and the difference of their Jacobians."""
-    bodies, points = anchor_points(m, d, chosen, first, second)
+    bodies, points = anchor_points(m, d, chosen, kind)
     jacobians = [_point_jacobian(m, d, b, p) for b, p in zip(bodies, points)]
     difference = (x - y for x, y in zip(*jacobians))
     return _Anchors(bodies[0], bodies[1], points[0], points[1], *difference)
@@ -114,16 +95,19 @@ def _acceleration_bias(m: Model, d: Data, body: np.ndarray) -> Array:
     return take(product(ancestor(m.topology), cdof_dot * d.qvel[:, None]), body)
 
 
-def _connect(m: Model, d: Data, chosen: np.ndarray) -> EqualityRows:
-    """Two points coincide: pos = p1 - p2."""
-    a = _anchors(m, d, chosen, 0, 3)
-    n, nv = len(chosen), m.nv
+def connect(m: Model, d: Data, ten_J: Array, chosen: np.ndarray) -> ScalarRows:
+    """Two points coincide: pos = p1 - p2; 3 n rows for n connects."""
+    a = _anchors(m, d, chosen, EqType.CONNECT)
     pos = a.point1 - a.point2
     weight = take(m.body_invweight0, a.body1)[:, 0] + take(m.body_invweight0, a.body2)[:, 0]
-    return EqualityRows(
-        a.linear.reshape(3 * n, nv), pos.reshape(-1), *_solver_params(m, d, chosen, 3),
-        jnp.repeat(weight, 3), jnp.repeat(vector.norm(pos), 3), a.linear_dot.reshape(-1),
-    )  # fmt: skip
+    return ScalarRows(
+        J=a.linear.reshape(-1, m.nv),
+        pos=pos.reshape(-1),
+        diag=jnp.repeat(weight, 3),
+        pos_norm=jnp.repeat(vector.norm(pos), 3),
+        bias=a.linear_dot.reshape(-1),
+        **_solver_params(m, d, chosen, 3),
+    )
 
 
 def weld_sides(
@@ -142,9 +126,9 @@ def weld_sides(
     return left, quaternion.mul(q1, relative), data[:, 10:11]
 
 
-def _weld(m: Model, d: Data, chosen: np.ndarray) -> EqualityRows:
-    """Two frames coincide: positions, and half the axis-angle of the relative rotation."""
-    a = _anchors(m, d, chosen, 3, 0)
+def weld(m: Model, d: Data, ten_J: Array, chosen: np.ndarray) -> ScalarRows:
+    """Two frames coincide: positions, and half the axis-angle of the relative rotation; 6 n rows for n welds."""
+    a = _anchors(m, d, chosen, EqType.WELD)
     n, nv = len(chosen), m.nv
     left, right, scale = weld_sides(m, d, chosen, a.body1, a.body2)
     twist = quaternion.mul(left, right)[:, 1:] * scale
@@ -169,11 +153,14 @@ def _weld(m: Model, d: Data, chosen: np.ndarray) -> EqualityRows:
     )
     bias = jnp.concatenate([a.linear_dot, 0.5 * bias[:, 1:] * scale], axis=1)
     weight = take(m.body_invweight0, a.body1) + take(m.body_invweight0, a.body2)
-    return EqualityRows(
-        jnp.concatenate([a.linear, rotation], axis=1).reshape(6 * n, nv), pos.reshape(-1),
-        *_solver_params(m, d, chosen, 6), jnp.repeat(weight, 3, axis=1).reshape(-1),
-        jnp.repeat(vector.norm(pos), 6), bias.reshape(-1),
-    )  # fmt: skip
+    return ScalarRows(
+        J=jnp.concatenate([a.linear, rotation], axis=1).reshape(6 * n, nv),
+        pos=pos.reshape(-1),
+        diag=jnp.repeat(weight, 3, axis=1).reshape(-1),
+        pos_norm=jnp.repeat(vector.norm(pos), 6),
+        bias=bias.reshape(-1),
+        **_solver_params(m, d, chosen, 6),
+    )
 
 
 def _pure(v: Array) -> Array:
@@ -181,26 +168,62 @@ def _pure(v: Array) -> Array:
     return vector.join(jnp.zeros_like(v[..., :1]), v)
 
 
-def _coupling(m: Model, d: Data, ten_J: Array, chosen: np.ndarray, eq_type: EqType) -> EqualityRows:
-    """q1 - q1_0 = polynomial of (q2 - q2_0), for scalar joints or tendons; without q2, a constant."""
-    obj1, obj2 = m.eq_obj1id[chosen], m.eq_obj2id[chosen]
-    coupled = obj2 >= 0
-    partner = np.where(coupled, obj2, obj1)
-    if eq_type == EqType.JOINT:
-        adr1, adr2 = m.jnt_qposadr[obj1], m.jnt_qposadr[partner]
-        x1, x2 = (take(d.qpos, a) - take(m.qpos0, a) for a in (adr1, adr2))
-        dof1, dof2 = m.jnt_dofadr[obj1], m.jnt_dofadr[partner]
-        j1, j2 = (jnp.asarray(dof[:, None] == np.arange(m.nv), x1.dtype) for dof in (dof1, dof2))
-        w1, w2 = take(m.dof_invweight0, dof1), take(m.dof_invweight0, dof2)
-    else:
-        x1, x2 = (take(d.ten_length, t) - take(m.tendon_length0, t) for t in (obj1, partner))
-        j1, j2 = take(ten_J, obj1), take(ten_J, partner)
-        w1, w2 = take(m.tendon_invweight0, obj1), take(m.tendon_invweight0, partner)
+def wrenches(
+    m: Model, d: Data, chosen: np.ndarray, kind: EqType, force: Array
+) -> tuple[list[np.ndarray], list[Array], Array]:
+    """What connects or welds exert with the forces of their rows [n, 3 or 6]: the transpose of their Jacobians.
+
+    Returns:
+        The bodies [n] of both sides, the world points [n, 3] (m) where they are held, and the wrench [n, 6]
+        (torque N m, force N) on side 1 about its point; side 2 gets the opposite about its own.
+    """
+    bodies, points = anchor_points(m, d, chosen, kind)
+    push, turn = force[:, :3], jnp.zeros_like(force[:, :3])
+    if kind == EqType.WELD:
+        left, right, scale = weld_sides(m, d, chosen, *bodies)
+        turn = 0.5 * scale * _untwist(left, right, force[:, 3:])
+    return bodies, points, vector.join(turn, push)
+
+
+def _untwist(left: Array, right: Array, force: Array) -> Array:
+    """Transpose of w -> imaginary part of left (0, w) right, for unit quaternions."""
+    return quaternion.mul(quaternion.mul(quaternion.conj(left), _pure(force)), quaternion.conj(right))[:, 1:]
+
+
+def joint_coupling(m: Model, d: Data, ten_J: Array, chosen: np.ndarray) -> ScalarRows:
+    """q1 - q1_0 is a polynomial of q2 - q2_0, for slide and hinge joints; n rows."""
+    obj1, obj2 = _partners(m, chosen)
+    adr1, adr2 = m.jnt_qposadr[obj1], m.jnt_qposadr[obj2]
+    dof1, dof2 = m.jnt_dofadr[obj1], m.jnt_dofadr[obj2]
+    x1, x2 = (take(d.qpos, a) - take(m.qpos0, a) for a in (adr1, adr2))
+    j1, j2 = (jnp.asarray(dof[:, None] == np.arange(m.nv), x1.dtype) for dof in (dof1, dof2))
+    return _coupling(m, d, chosen, (x1, x2), (j1, j2), [take(m.dof_invweight0, dof) for dof in (dof1, dof2)])
+
+
+def tendon_coupling(m: Model, d: Data, ten_J: Array, chosen: np.ndarray) -> ScalarRows:
+    """The same for the lengths of tendons, with Jacobians `ten_J` [ntendon, nv]; n rows."""
+    both = _partners(m, chosen)
+    x1, x2 = (take(d.ten_length, t) - take(m.tendon_length0, t) for t in both)
+    j1, j2 = (take(ten_J, t) for t in both)
+    return _coupling(m, d, chosen, (x1, x2), (j1, j2), [take(m.tendon_invweight0, t) for t in both])
+
+
+def _partners(m: Model, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The two joints or tendons of each coupling; the first twice where there is no second."""
+    first, second = m.eq_obj1id[chosen], m.eq_obj2id[chosen]
+    return first, np.where(second >= 0, second, first)
+
+
+def _coupling(m: Model, d: Data, chosen: np.ndarray, x, j, weight) -> ScalarRows:
+    """x1 = polynomial of x2, or without a second object a constant, for pairs of coordinates and Jacobians."""
+    coupled = m.eq_obj2id[chosen] >= 0
+    (x1, x2), (j1, j2), (w1, w2) = x, j, weight
     c = take(m.eq_data, chosen)
     value = c[:, 0] + jnp.where(coupled, x2 * (c[:, 1] + x2 * (c[:, 2] + x2 * (c[:, 3] + x2 * c[:, 4]))), 0)
     slope = jnp.where(coupled, c[:, 1] + x2 * (2 * c[:, 2] + x2 * (3 * c[:, 3] + x2 * 4 * c[:, 4])), 0)
-    pos = x1 - value
-    return EqualityRows(
-        j1 - slope[:, None] * j2, pos, *_solver_params(m, d, chosen, 1),
-        w1 + jnp.where(coupled, w2, 0), pos, jnp.zeros_like(pos),
-    )  # fmt: skip
+    return ScalarRows(
+        J=j1 - slope[:, None] * j2,
+        pos=x1 - value,
+        diag=w1 + jnp.where(coupled, w2, 0),
+        **_solver_params(m, d, chosen, 1),
+    )

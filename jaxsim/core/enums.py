@@ -140,6 +140,29 @@ class BiasType(IntEnum):
     USER = 5
 
 
+class ConstraintType(IntEnum):
+    """mjtConstraint: the families of constraint rows, in the order in which MuJoCo lists their rows."""
+
+    EQUALITY = 0
+    FRICTION_DOF = 1
+    FRICTION_TENDON = 2
+    LIMIT_JOINT = 3
+    LIMIT_TENDON = 4
+    CONTACT_FRICTIONLESS = 5
+    CONTACT_PYRAMIDAL = 6
+    CONTACT_ELLIPTIC = 7
+
+
+class CamLight(IntEnum):
+    """mjtCamLight: how a camera or light follows its body."""
+
+    FIXED = 0
+    TRACK = 1
+    TRACKCOM = 2
+    TARGETBODY = 3
+    TARGETBODYCOM = 4
+
+
 class ObjType(IntEnum):
     """mjtObj, the kinds that sensors and equalities refer to."""
 
@@ -208,6 +231,15 @@ class SensorType(IntEnum):
     TACTILE = 46
     PLUGIN = 47
     USER = 48
+
+
+class DataType(IntEnum):
+    """mjtDataType: what values a sensor gives, which decides how its cutoff clips them."""
+
+    REAL = 0
+    POSITIVE = 1
+    AXIS = 2
+    QUATERNION = 3
 
 
 class DisableBit(IntFlag):

@@ -24,23 +24,21 @@ def disabled_actuators(m: Model) -> np.ndarray:
     return (group >= 0) & (group < 31) & ((m.opt.disableactuator >> np.clip(group, 0, 30)) & 1 == 1)
 
 
-def bad_control(d: Data) -> Array:
-    """Whether any control is invalid; all controls then count as zero."""
-    return jnp.any(is_bad(d.ctrl))
+def _controls(m: Model, d: Data) -> tuple[Array, Array]:
+    """The control that each actuator reads [nactuator], clamped, and whether any is invalid after that.
 
-
-def _controls(m: Model, d: Data) -> Array:
-    """The control that each actuator reads [nactuator], clamped, zero if any control is invalid."""
+    One invalid control silences all. An infinite control of a clamped actuator is valid; NaN stays NaN.
+    """
     ctrl = d.ctrl
     if not m.opt.disables(DisableBit.CLAMPCTRL):
         clamped = jnp.clip(ctrl, m.actuator_ctrlrange[:, 0], m.actuator_ctrlrange[:, 1])
         ctrl = jnp.where(np.asarray(m.actuator_ctrllimited, bool), clamped, ctrl)
-    ctrl = jnp.where(jnp.any(is_bad(ctrl)), 0, ctrl)
-    return take(ctrl, m.actuator_ctrladr)
+    bad = jnp.any(is_bad(ctrl))
+    return take(jnp.where(bad, 0, ctrl), m.actuator_ctrladr), bad
 
 
 def actuation(m: Model, d: Data, moment: Array, qfrc_gravcomp: Array) -> Data:
-    """act_dot, actuator_force and qfrc_actuator.
+    """act_dot [na], actuator_force [nout] and qfrc_actuator [nv], for moments [nout, nv].
 
     force = gain * (ctrl or act) + bias, with gain and bias affine in length and velocity; then the tendon,
     actuator and joint force limits.
@@ -49,8 +47,8 @@ def actuation(m: Model, d: Data, moment: Array, qfrc_gravcomp: Array) -> Data:
     if not m.nactuator or m.opt.disables(DisableBit.ACTUATION):
         zero = jnp.zeros(m.nv, dtype)
         return d.replace(qfrc_actuator=zero, actuator_force=jnp.zeros(m.nout, dtype), act_dot=jnp.zeros(m.na, dtype))
-    ctrl = _controls(m, d)
-    warning = counted(d.warning, WarningType.BADCTRL, bad_control(d))
+    ctrl, bad = _controls(m, d)
+    warning = counted(d.warning, WarningType.BADCTRL, bad)
     d = d.replace(act_dot=_act_dot(m, d, ctrl), warning=warning)
     signal = _signal(m, d, ctrl)
     length, velocity = d.actuator_length, d.actuator_velocity
@@ -146,7 +144,7 @@ def actuator_velocity_gain(m: Model, d: Data) -> Array:
     """d force / d velocity of each actuator [nout], zero where a force limit saturates (mjd_actuator_vel)."""
     dtype = d.qpos.dtype
     bias = m.actuator_biasprm[:, 2] * jnp.asarray(m.actuator_biastype == BiasType.AFFINE, dtype)
-    signal = _signal(m, d, _controls(m, d))
+    signal = _signal(m, d, _controls(m, d)[0])
     gain = m.actuator_gainprm[:, 2] * jnp.asarray(m.actuator_gaintype == GainType.AFFINE, dtype) * signal
     low, high = m.actuator_forcerange[:, 0], m.actuator_forcerange[:, 1]
     limited = np.asarray(m.actuator_forcelimited, bool)

@@ -7,11 +7,10 @@ import numpy as np
 from jaxsim.algebra import quaternion, vector
 from jaxsim.algebra.select import gather_groups, take
 from jaxsim.core.data import Data
+from jaxsim.core.enums import CamLight
 from jaxsim.core.model import Model
 
 Array = jax.Array
-
-FIXED, TRACK, TRACKCOM, TARGETBODY, TARGETBODYCOM = range(5)  # mjtCamLight
 
 
 def camera_frames(m: Model, d: Data, cameras: np.ndarray) -> tuple[Array, Array]:
@@ -20,8 +19,8 @@ def camera_frames(m: Model, d: Data, cameras: np.ndarray) -> tuple[Array, Array]
     Fixed cameras move with their body; tracking ones keep their orientation and follow the body or its
     subtree's com; targeting ones look at a body or its subtree's com, upright.
     """
-    untargeted = (m.cam_mode[cameras] > TRACKCOM) & (m.cam_targetbodyid[cameras] < 0)
-    mode = np.where(untargeted, FIXED, m.cam_mode[cameras])
+    untargeted = (m.cam_mode[cameras] > CamLight.TRACKCOM) & (m.cam_targetbodyid[cameras] < 0)
+    mode = np.where(untargeted, CamLight.FIXED, m.cam_mode[cameras])
     groups = []
     for kind in np.unique(mode):
         here = np.flatnonzero(mode == kind)
@@ -32,15 +31,15 @@ def camera_frames(m: Model, d: Data, cameras: np.ndarray) -> tuple[Array, Array]
 
 def _frames(m: Model, d: Data, cameras: np.ndarray, mode: int) -> tuple[Array, Array]:
     body = m.cam_bodyid[cameras]
-    if mode == TRACK:
+    if mode == CamLight.TRACK:
         return take(d.xpos, body) + take(m.cam_pos0, cameras), take(m.cam_mat0, cameras)
-    if mode == TRACKCOM:
+    if mode == CamLight.TRACKCOM:
         return take(d.subtree_com, body) + take(m.cam_poscom0, cameras), take(m.cam_mat0, cameras)
     quat = take(d.xquat, body)
     pos = take(d.xpos, body) + quaternion.rotate(quat, take(m.cam_pos, cameras))
-    if mode == FIXED:
+    if mode == CamLight.FIXED:
         return pos, quaternion.to_mat(quaternion.mul(quat, take(m.cam_quat, cameras)))
-    target = take(d.xpos if mode == TARGETBODY else d.subtree_com, m.cam_targetbodyid[cameras])
+    target = take(d.xpos if mode == CamLight.TARGETBODY else d.subtree_com, m.cam_targetbodyid[cameras])
     return pos, _looking_at(pos - target)
 
 

@@ -13,24 +13,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsim.algebra.select import take
-from jaxsim.collision.compact import gather, rank_in_order, slots_from_rank
-from jaxsim.collision.shape import NO_CONTACT
+from jaxsim.collision.compact import gather
+from jaxsim.collision.slots import buffer_order
 from jaxsim.constraint.contact import ContactRows
-from jaxsim.constraint.laws.soft import law_of
-from jaxsim.constraint.rows import Rows
+from jaxsim.constraint.row_table import RowTable, row_table
+from jaxsim.constraint.solution import Solution
 from jaxsim.core.data import Data
-from jaxsim.core.enums import Cone, EqType, JointType
+from jaxsim.core.enums import Cone, ConstraintType
 from jaxsim.core.model import Model
-from jaxsim.solvers.objective import Residual, Structure, forces, problem_of, residual
-from jaxsim.stages.forward import Intermediate, position_velocity
+from jaxsim.stages.forward import constraint_forces, position_velocity
 
 Array = jax.Array
-
-# mjtConstraint
-EQUALITY, FRICTION_DOF, FRICTION_TENDON, LIMIT_JOINT, LIMIT_TENDON = range(5)
-CONTACT_FRICTIONLESS, CONTACT_PYRAMIDAL, CONTACT_ELLIPTIC = range(5, 8)
-
-EQUALITY_ROWS = {EqType.CONNECT: 3, EqType.WELD: 6, EqType.JOINT: 1, EqType.TENDON: 1}
 
 
 class ConstraintRows(NamedTuple):
@@ -47,7 +40,7 @@ class ConstraintRows(NamedTuple):
     frictionloss: Array  # [n]
     force: Array  # [n]
     active: Array  # [n] bool
-    type: Array  # [n] mjtConstraint
+    type: Array  # [n] ConstraintType
     id: Array  # [n]
 
     def compact(self) -> "ConstraintRows":
@@ -66,11 +59,10 @@ def constraint_rows(model: Model, data: Data) -> ConstraintRows:
 
     Source: mj_makeConstraint, mj_referenceConstraint, mj_constraintUpdate.
     """
-    _, mid = position_velocity(model, data)
-    rows, force = mid.rows, _forces(model, data, mid)
-    parts = [_scalar_rows(model, rows, force.scalar)]
-    if rows.contact is not None:
-        parts.append(_contact_part(model, data, mid, force.contact))
+    solution = _solution(model, data)
+    parts = [_scalar_rows(model, solution)]
+    if solution.slots is not None:
+        parts.append(_contact_part(model, data, solution))
     return ConstraintRows(*(jnp.concatenate(x) for x in zip(*parts)))
 
 
@@ -86,102 +78,54 @@ def contact_force(model: Model, data: Data, slot: Array | int) -> Array:
         data: after `forward`.
         slot: index into `data.contact`, may be traced.
     """
-    _, mid = position_velocity(model, data)
-    if mid.rows.contact is None:
+    solution = _solution(model, data)
+    if solution.slots is None:
         return jnp.zeros(6, data.qpos.dtype)
-    order, idle = _slots(model, mid)
-    force = jnp.where(idle[:, None], 0, gather(_forces(model, data, mid).contact, order))
+    order, idle = buffer_order(model, solution.slots)
+    force = jnp.where(idle[:, None], 0, gather(solution.force.contact, order))
     return jnp.pad(force, ((0, 0), (0, 6 - force.shape[1])))[slot]
 
 
-def _forces(model: Model, data: Data, mid: Intermediate) -> Residual:
-    """Constraint forces at the acceleration of `data`."""
-    structure = Structure(mid.rows.kind, law_of(model.opt.cone))
-    problem = problem_of(data.qM, data.qfrc_smooth, mid.rows)
-    return forces(structure, problem, residual(structure, problem, data.qacc))
+def _solution(model: Model, data: Data) -> Solution:
+    """The constraints of a state, and their forces at its acceleration."""
+    _, mid = position_velocity(model, data)
+    return constraint_forces(model, data, mid)[1]
 
 
-def _slots(model: Model, mid: Intermediate) -> tuple[Array, Array]:
-    """Contact row of each slot of `data.contact`, and which slots are idle."""
-    touching = mid.touching
-    order = slots_from_rank(rank_in_order(touching.dist < NO_CONTACT), int(model.nconmax))
-    return order, order >= touching.dist.shape[0]
-
-
-class _Layout(NamedTuple):
-    """Static order of the scalar rows: source row, type and id of each row in MuJoCo's order."""
-
-    row: np.ndarray
-    type: np.ndarray
-    id: np.ndarray
-
-
-def _layout(model: Model, rows: Rows) -> _Layout:
-    """Sort rows by family, then by element; rows of one element keep their order."""
-    dof, nd = rows.kind.dof, len(rows.kind.dof.dof)
-    f = dof.nfriction
-    family = [np.repeat([FRICTION_DOF, LIMIT_JOINT], [f, nd - f])]
-    element = [np.concatenate([dof.dof[:f], dof.joint[f:]])]
-    source = rows.kind.source
-    for order in np.unique(source):
-        owner = _owners(model, int(order))
-        family.append(np.full(len(owner), order))
-        element.append(owner)
-    kind, owner = np.concatenate(family).astype(int), np.concatenate(element).astype(int)
-    order = np.lexsort((np.arange(len(kind)), owner, kind))
-    return _Layout(order, kind[order], owner[order])
-
-
-def _owners(model: Model, family: int) -> np.ndarray:
-    """Element of each general row of a family, in the order in which the engine makes them."""
-    if family == EQUALITY:
-        owners = []
-        for kind, size in EQUALITY_ROWS.items():
-            owners.append(np.repeat(np.flatnonzero(model.eq_type == kind), size))
-        return np.concatenate(owners)
-    if family == FRICTION_TENDON:
-        return np.flatnonzero(model.tendon_hasfriction)
-    if family == LIMIT_JOINT:
-        return np.flatnonzero(np.asarray(model.jnt_limited, bool) & (model.jnt_type == JointType.BALL))
-    return np.repeat(np.flatnonzero(np.asarray(model.tendon_limited, bool)), 2)
-
-
-def _scalar_rows(model: Model, rows: Rows, force: Array) -> ConstraintRows:
-    """Rows of equalities, friction loss and limits."""
-    layout = _layout(model, rows)
-    dof = rows.kind.dof
-    single = dof.sign[:, None] * (dof.dof[:, None] == np.arange(model.nv)[None])
+def _scalar_rows(model: Model, solution: Solution) -> ConstraintRows:
+    """Rows of equalities, friction loss and limits, in MuJoCo's order."""
+    table, rows = row_table(model), solution.rows
+    single = table.sign[:, None] * (table.dof[:, None] == np.arange(model.nv)[None])
     J = jnp.concatenate([jnp.asarray(single, rows.J.dtype), rows.J])
-    of = layout.row
+    values = (J, rows.pos, rows.margin, rows.aref, rows.D, rows.frictionloss, solution.force.scalar)
     return ConstraintRows._make(
         (
-            *(take(x, of) for x in (J, rows.pos, rows.margin, rows.aref, rows.D, rows.frictionloss, force)),
-            take(rows.D, of) > 0,
-            jnp.asarray(layout.type, jnp.int32),
-            jnp.asarray(layout.id, jnp.int32),
+            *(take(x, table.order) for x in values),
+            take(rows.D, table.order) > 0,
+            jnp.asarray(table.type[table.order], jnp.int32),
+            jnp.asarray(table.id[table.order], jnp.int32),
         )
     )
 
 
-def _contact_part(model: Model, data: Data, mid: Intermediate, force: Array) -> ConstraintRows:
+def _contact_part(model: Model, data: Data, solution: Solution) -> ConstraintRows:
     """Rows of the contacts, slot by slot."""
-    order, idle = _slots(model, mid)
-    c = mid.rows.contact
-    c = c._replace(**{k: gather(x, order) for k, x in c._asdict().items()})
+    order, idle = buffer_order(model, solution.slots)
+    c = jax.tree.map(lambda x: gather(x, order), solution.rows.contact)
     c = c._replace(condim=jnp.where(idle, 0, c.condim))
     if model.opt.cone == Cone.ELLIPTIC:
-        return _elliptic(c, gather(force, order))
-    return _pyramidal(c, data.qacc)
+        return _elliptic(c, gather(solution.force.contact, order))
+    return _pyramidal(row_table(model), c, data.qacc)
 
 
 def _elliptic(c: ContactRows, force: Array) -> ConstraintRows:
     """One row per axis; only the normal has a position and a margin."""
     axis = np.arange(c.D.shape[1], dtype=np.int32)[None]
     pos, margin = (jnp.where(axis == 0, x[:, None], 0) for x in (c.pos, c.margin))
-    return _flat(c, c.J, pos, margin, c.aref, c.D, force, axis < c.condim[:, None], CONTACT_ELLIPTIC)
+    return _flat(c, c.J, pos, margin, c.aref, c.D, force, axis < c.condim[:, None], ConstraintType.CONTACT_ELLIPTIC)
 
 
-def _pyramidal(c: ContactRows, qacc: Array) -> ConstraintRows:
+def _pyramidal(table: RowTable, c: ContactRows, qacc: Array) -> ConstraintRows:
     """Rows normal +- friction_i axis_i, or the normal alone where there is no friction."""
     dim = c.D.shape[1]
     if dim == 1:
@@ -192,18 +136,17 @@ def _pyramidal(c: ContactRows, qacc: Array) -> ConstraintRows:
     slips = jnp.where(pair[None] < c.condim[:, None], slips, 0)
     J = c.J[:, :1] + slips[:, :, None] * c.J[:, pair]
     aref = c.aref[:, :1] + slips * c.aref[:, pair]
-    count = jnp.where(c.condim > 1, 2 * (c.condim - 1), c.condim)
-    active = np.arange(2 * (dim - 1), dtype=np.int32)[None] < count[:, None]
+    active = np.arange(table.contact_size, dtype=np.int32)[None] < table.rows_of_contact(c.condim)[:, None]
     D = jnp.where(active, c.D[:, :1], 0)
     force = jnp.maximum(D * (aref - jnp.sum(J * qacc[None, None], axis=2)), 0)
     pos, margin = (jnp.broadcast_to(x[:, None], D.shape) for x in (c.pos, c.margin))
-    return _flat(c, J, pos, margin, aref, D, force, active, CONTACT_PYRAMIDAL)
+    return _flat(c, J, pos, margin, aref, D, force, active, ConstraintType.CONTACT_PYRAMIDAL)
 
 
-def _flat(c: ContactRows, J, pos, margin, aref, D, force, active, kind) -> ConstraintRows:
+def _flat(c: ContactRows, J, pos, margin, aref, D, force, active, kind: ConstraintType) -> ConstraintRows:
     """Join the rows [n, k] of all slots."""
     n, k = D.shape
-    kind = jnp.where(c.condim == 1, CONTACT_FRICTIONLESS, kind)
+    kinds = jnp.where(c.condim == 1, int(ConstraintType.CONTACT_FRICTIONLESS), int(kind)).astype(jnp.int32)
     return ConstraintRows._make(
         (
             J.reshape(n * k, -1),
@@ -211,7 +154,7 @@ def _flat(c: ContactRows, J, pos, margin, aref, D, force, active, kind) -> Const
             jnp.zeros(n * k, D.dtype),
             force.reshape(-1),
             active.reshape(-1),
-            jnp.repeat(kind.astype(jnp.int32), k),
+            jnp.repeat(kinds, k),
             jnp.asarray(np.repeat(np.arange(n), k), jnp.int32),
         )
     )

@@ -96,7 +96,7 @@ def inverse_jacobians(model: Model, data: Data) -> InverseJacobians:
     """
     none = [jnp.zeros(model.nv, data.qpos.dtype)] * 3
     force, sensor, inertia = zip(*_slopes(functools.partial(_inverse, model, data), none))
-    return InverseJacobians(*force, *sensor, inertia[0])
+    return InverseJacobians._make([*force, *sensor, inertia[0]])
 
 
 @batched

@@ -1,4 +1,4 @@
-"""Sensors of frames, of their velocities and accelerations, and of subtrees.
+"""Sensors of frames, of their velocities and of their accelerations.
 
 Each function takes the indices of the sensors of its family and returns one row per sensor. A frame
 belongs to a body (its inertial frame), an xbody (the body frame), a geom, a site or a camera.
@@ -12,10 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsim.algebra import quaternion, spatial, vector
-from jaxsim.algebra.select import gather_groups, product, take
-from jaxsim.algebra.tree import subtree
+from jaxsim.algebra.select import gather_groups, take
 from jaxsim.core.data import Data
-from jaxsim.core.enums import MINVAL, ObjType, SensorType
+from jaxsim.core.enums import ObjType, SensorType
 from jaxsim.core.model import Model
 from jaxsim.dynamics.camera import camera_frames
 
@@ -70,17 +69,17 @@ def object_quats(m: Model, d: Data, objtype: np.ndarray, objid: np.ndarray) -> A
 
 def velocities(m: Model, d: Data, frames: Frames) -> Array:
     """Velocities [n, 6] (angular, linear) of frames, in world axes (mj_objectVelocity)."""
-    return spatial.shift_motion(take(d.cvel, frames.body), _arm(m, d, frames))
+    return spatial.shift_motion(take(d.cvel, frames.body), arm_of(m, d, frames))
 
 
 def accelerations(m: Model, d: Data, cacc: Array, frames: Frames) -> Array:
     """Accelerations [n, 6] of frames in world axes, gravity included (mj_objectAcceleration)."""
     omega, velocity = spatial.halves(velocities(m, d, frames))
-    angular, linear = spatial.halves(spatial.shift_motion(take(cacc, frames.body), _arm(m, d, frames)))
+    angular, linear = spatial.halves(spatial.shift_motion(take(cacc, frames.body), arm_of(m, d, frames)))
     return vector.join(angular, linear + vector.cross(omega, velocity))
 
 
-def _arm(m: Model, d: Data, frames: Frames) -> Array:
+def arm_of(m: Model, d: Data, frames: Frames) -> Array:
     """From the com of each frame's tree to the frame."""
     return frames.pos - take(d.subtree_com, m.body_rootid[frames.body])
 
@@ -147,49 +146,7 @@ def frame_velocities(m: Model, d: Data, s: np.ndarray) -> Array:
     return pick(m, s, velocity, SensorType.FRAMELINVEL)
 
 
-def site_velocities(m: Model, d: Data, s: np.ndarray) -> Array:
-    """VELOCIMETER and GYRO [n, 3]."""
-    sites = sites_of(m, d, s)
-    return pick(m, s, to_frame(sites.mat, velocities(m, d, sites)), SensorType.VELOCIMETER)
-
-
 def frame_accelerations(m: Model, d: Data, s: np.ndarray, cacc: Array) -> Array:
-    """FRAMELINACC and FRAMEANGACC [n, 3]."""
+    """FRAMELINACC (m/s^2) and FRAMEANGACC (rad/s^2) [n, 3]."""
     frames = object_frames(m, d, m.sensor_objtype[s], m.sensor_objid[s])
     return pick(m, s, accelerations(m, d, cacc, frames), SensorType.FRAMELINACC)
-
-
-def accelerometers(m: Model, d: Data, s: np.ndarray, cacc: Array) -> Array:
-    """ACCELEROMETER [n, 3]."""
-    sites = sites_of(m, d, s)
-    return vector.matvec_t(sites.mat, accelerations(m, d, cacc, sites)[:, 3:])
-
-
-def forces_torques(m: Model, d: Data, s: np.ndarray, cfrc_int: Array) -> Array:
-    """FORCE and TORQUE [n, 3] at each site: what its body gets from its parent (`cfrc_int` [n, 6])."""
-    sites = sites_of(m, d, s)
-    wrench = spatial.shift_force(cfrc_int, -_arm(m, d, sites))
-    return pick(m, s, to_frame(sites.mat, wrench), SensorType.FORCE)
-
-
-def magnetometers(m: Model, d: Data, s: np.ndarray) -> Array:
-    """MAGNETOMETER [n, 3]."""
-    return vector.matvec_t(sites_of(m, d, s).mat, m.opt.magnetic[None])
-
-
-def subtree_velocities(m: Model, d: Data, s: np.ndarray) -> Array:
-    """SUBTREELINVEL and SUBTREEANGMOM [n, 3] (mj_subtreeVel)."""
-    bodies = m.sensor_objid[s]
-    inside = subtree(m.topology)[bodies]
-    everything = Frames(d.xipos, d.ximat.reshape(-1, 3, 3), np.arange(m.nbody))
-    omega, velocity = spatial.halves(velocities(m, d, everything))
-    mass = m.body_mass[:, None]
-    total = jnp.maximum(take(m.body_subtreemass, bodies), MINVAL)[:, None]
-    linear = product(inside, mass * velocity) / total
-    if not np.any(m.sensor_type[s] == SensorType.SUBTREEANGMOM):
-        return linear
-    spin = vector.matvec(everything.mat, m.body_inertia * vector.matvec_t(everything.mat, omega))
-    arm = d.xipos[None] - take(d.subtree_com, bodies)[:, None]
-    orbit = vector.cross(arm, mass[None] * (velocity[None] - linear[:, None]))
-    angular = product(inside, spin) + jnp.sum(orbit * jnp.asarray(inside, orbit.dtype)[:, :, None], axis=1)
-    return pick(m, s, vector.join(angular, linear), SensorType.SUBTREELINVEL)

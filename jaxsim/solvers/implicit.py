@@ -24,30 +24,34 @@ Array = jax.Array
 
 def implicit_minimum(
     s: Structure,
-    minimise: Callable[[Problem, Any, Any], tuple[Array, Array]],
+    minimise: Callable[[Problem, Any, Any], tuple[Array, Any]],
     p: Problem,
     start: Any,
     tolerances: Any,
-    known: Array | None = None,
-) -> tuple[Array, Array]:
-    """`minimise(p, start, tolerances)`, differentiated implicitly with respect to p (and to nothing else).
+    known: Any = None,
+) -> tuple[Array, Any]:
+    """`minimise(p, start, tolerances) -> (x, aux)`, differentiated implicitly with respect to p (and to nothing else).
 
-    Where the minimum is `known`, found before, nothing is searched for: only derivatives follow from p.
-    Every traced number must be an argument: a custom derivative cannot close over what is differentiated.
+    x is the minimiser [nv]; aux is any pytree that says how it was found, and counts as constant. Where (x, aux) is
+    `known`, found before, nothing is searched for: only derivatives follow from p. Every traced number must be an
+    argument: a custom derivative cannot close over what is differentiated.
     """
 
     @jax.custom_jvp
-    def minimum(p: Problem, start: Any, tolerances: Any) -> tuple[Array, Array]:
-        if known is not None:
-            return start, jnp.zeros((), jnp.int32)
-        return minimise(p, start, tolerances)
+    def minimum(p: Problem, start: Any, tolerances: Any) -> tuple[Array, Any]:
+        return minimise(p, start, tolerances) if known is None else start
 
     @minimum.defjvp
     def _(primals, tangents):
         p = primals[0]
-        x, count = minimum(*primals)
+        x, aux = minimum(*primals)
         _, g_dot = jax.jvp(lambda q: gradient(s, q, x), (p,), (tangents[0],))
         H, diagonal = hessian(s, p, residual(s, p, x))
-        return (x, count), (solve(H, -g_dot, diagonal), np.zeros(count.shape, jax.dtypes.float0))
+        return (x, aux), (solve(H, -g_dot, diagonal), jax.tree.map(_no_tangent, aux))
 
     return minimum(p, start if known is None else lax.stop_gradient(known), tolerances)
+
+
+def _no_tangent(x: Array) -> Array | np.ndarray:
+    """Zero, in the type that tangents of x have."""
+    return jnp.zeros_like(x) if jnp.issubdtype(x.dtype, jnp.inexact) else np.zeros(x.shape, jax.dtypes.float0)

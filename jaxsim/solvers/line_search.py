@@ -1,12 +1,23 @@
 """Exact line search: the root of a convex function's slope, by Newton steps inside a bracket."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
 Array = jax.Array
+
+
+class Bracket(NamedTuple):
+    """The step being tried and the interval (low, high) that holds the root; all []."""
+
+    evaluations: Array
+    alpha: Array
+    low: Array
+    high: Array
+    done: Array
 
 
 def line_search(
@@ -17,33 +28,30 @@ def line_search(
     Starts at the full Newton step alpha = 1, which is exact unless rows change their state.
 
     Args:
-        slope_curvature: alpha -> first and second derivative along the line.
-        slope0: slope at alpha = 0.
+        slope_curvature: alpha [] -> first and second derivative along the line [].
+        slope0: slope at alpha = 0 [].
         iterations: most evaluations.
-        goal: stop when |slope| <= goal.
+        goal: stop when |slope| <= goal [].
+
+    Returns:
+        alpha [].
     """
 
-    def unfinished(state):
-        k, *_, done = state
-        return (k < iterations) & ~done
+    def unfinished(b: Bracket) -> Array:
+        return (b.evaluations < iterations) & ~b.done
 
-    def step(state):
-        k, alpha, low, high, _ = state
-        slope, curvature = slope_curvature(alpha)
-        low = jnp.where(slope < 0, alpha, low)
-        high = jnp.where(slope < 0, high, alpha)
-        newton = alpha - slope / jnp.maximum(curvature, jnp.finfo(alpha.dtype).tiny)
-        bounded = jnp.where(jnp.isfinite(high), 0.5 * (low + high), 2 * alpha)
+    def step(b: Bracket) -> Bracket:
+        slope, curvature = slope_curvature(b.alpha)
+        low = jnp.where(slope < 0, b.alpha, b.low)
+        high = jnp.where(slope < 0, b.high, b.alpha)
+        newton = b.alpha - slope / jnp.maximum(curvature, jnp.finfo(b.alpha.dtype).tiny)
+        bounded = jnp.where(jnp.isfinite(high), 0.5 * (low + high), 2 * b.alpha)
         proposal = jnp.where((newton > low) & (newton < high), newton, bounded)
-        done = (jnp.abs(slope) <= goal) | (proposal == alpha)
-        return k + 1, jnp.where(done, alpha, proposal), low, high, done
+        done = (jnp.abs(slope) <= goal) | (proposal == b.alpha)
+        return Bracket(b.evaluations + 1, jnp.where(done, b.alpha, proposal), low, high, done)
 
     one = jnp.ones_like(slope0)
-    start = (
-        jnp.zeros((), jnp.int32),
-        one,
-        jnp.zeros_like(one),
-        jnp.full_like(one, jnp.inf),
-        jnp.zeros((), bool),
+    start = Bracket(
+        jnp.zeros((), jnp.int32), one, jnp.zeros_like(one), jnp.full_like(one, jnp.inf), jnp.zeros((), bool)
     )
-    return lax.while_loop(unfinished, step, start)[1]
+    return lax.while_loop(unfinished, step, start).alpha

@@ -6,11 +6,11 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jaxsim.constraint.rows import RowValues
 from jaxsim.solvers.line_search import line_search
 from jaxsim.solvers.linear.spd_solve import spd_solve
 from jaxsim.solvers.objective import (
     Problem,
-    Residual,
     Structure,
     along,
     cost,
@@ -24,15 +24,15 @@ from jaxsim.solvers.objective import (
 Array = jax.Array
 
 
-class State(NamedTuple):
-    """An iterate x; M x, the residual and the gradient are carried along instead of recomputed."""
+class Iterate(NamedTuple):
+    """A point x on the way; M x, the residual and the gradient are carried along instead of recomputed."""
 
-    x: Array
-    Mx: Array
-    residual: Residual
-    gradient: Array
-    iteration: Array
-    done: Array
+    x: Array  # [nv]
+    Mx: Array  # [nv]
+    residual: RowValues
+    gradient: Array  # [nv]
+    iteration: Array  # []
+    done: Array  # [] bool
 
 
 class Start(NamedTuple):
@@ -40,6 +40,14 @@ class Start(NamedTuple):
 
     smooth: Array
     warm: Array | None
+
+
+class Outcome(NamedTuple):
+    """How a solve ended: for people and for reports, never differentiated."""
+
+    iterations: Array  # [] int
+    converged: Array  # [] bool: a stopping criterion was met; false if the iterations ran out
+    residual: Array  # [] |gradient| / trace(M), what the criterion compares with the tolerance
 
 
 class Settings(NamedTuple):
@@ -51,47 +59,47 @@ class Settings(NamedTuple):
     ls_tolerance: Array
 
 
-def newton(s: Structure, p: Problem, start: Start, options: Settings) -> tuple[Array, Array]:
-    """Minimise the objective; returns the minimiser [nv] and the number of iterations.
+def newton(s: Structure, p: Problem, start: Start, options: Settings) -> tuple[Array, Outcome]:
+    """Minimise the objective; returns the minimiser [nv] and how the solve ended.
 
     Begins at the better of the two starts. Stops when the gradient norm or the decrease of the last step falls
     below the tolerance (both scaled by 1 / trace(M)), when the gradient is rounding noise, or when a step no
-    longer moves x.
+    longer moves x: then it has converged. A gradient that is not finite never has.
     """
     scale = 1 / jnp.trace(p.M)
 
-    def unfinished(state: State):
-        return (state.iteration < options.iterations) & ~state.done
+    def unfinished(here: Iterate):
+        return (here.iteration < options.iterations) & ~here.done
 
-    def settle(state: State, decrease: Array, moved: Array) -> State:
+    def settle(here: Iterate, decrease: Array, moved: Array) -> Iterate:
         """The gradient at a new iterate, and whether it is good enough."""
-        pull = mul_jt(s, p, forces(s, p, state.residual))
-        gradient = state.Mx - p.qfrc_smooth - pull
+        pull = mul_jt(s, p, forces(s, p, here.residual))
+        gradient = here.Mx - p.qfrc_smooth - pull
         length = _norm(gradient)
-        noise = 4 * jnp.finfo(length.dtype).eps * (_norm(state.Mx) + _norm(p.qfrc_smooth) + _norm(pull))
+        noise = 4 * jnp.finfo(length.dtype).eps * (_norm(here.Mx) + _norm(p.qfrc_smooth) + _norm(pull))
         done = (scale * jnp.minimum(length, decrease) < options.tolerance) | (length <= noise) | ~moved
-        return state._replace(gradient=gradient, done=done)
+        return here._replace(gradient=gradient, done=done)
 
-    def iterate(state: State) -> State:
-        step = -spd_solve(*hessian(s, p, state.residual), state.gradient[:, None])[:, 0]
+    def iterate(here: Iterate) -> Iterate:
+        step = -spd_solve(*hessian(s, p, here.residual), here.gradient[:, None])[:, 0]
         Mstep = lax.dot(p.M, step, precision=lax.Precision.HIGHEST)
         dr = mul_j(s, p, step)
-        slope = jnp.sum(state.gradient * step)
+        slope = jnp.sum(here.gradient * step)
         # as exact as MuJoCo asks for near the solution, and to a hundredth before
         goal = options.ls_tolerance * jnp.maximum(options.tolerance * _norm(step) / scale, jnp.abs(slope))
-        alpha = line_search(_line(s, p, state, step, Mstep, dr), slope, options.ls_iterations, goal)
-        x = state.x + alpha * step
-        moved = jax.tree.map(lambda a, b: a + alpha * b, state.residual, dr)
-        new = State(x, state.Mx + alpha * Mstep, moved, step, state.iteration + 1, state.done)
-        return settle(new, -0.5 * alpha * slope, jnp.any(x != state.x))
+        alpha = line_search(_line(s, p, here, step, Mstep, dr), slope, options.ls_iterations, goal)
+        x = here.x + alpha * step
+        moved = jax.tree.map(lambda a, b: a + alpha * b, here.residual, dr)
+        new = Iterate(x, here.Mx + alpha * Mstep, moved, step, here.iteration + 1, here.done)
+        return settle(new, -0.5 * alpha * slope, jnp.any(x != here.x))
 
-    first = State(*_begin(s, p, start), start.smooth, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
+    first = Iterate(*_begin(s, p, start), start.smooth, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
     first = settle(first, jnp.full_like(scale, jnp.inf), jnp.ones((), bool))
     last = lax.while_loop(unfinished, iterate, first)
-    return last.x, last.iteration
+    return last.x, Outcome(last.iteration, last.done, scale * _norm(last.gradient))
 
 
-def _begin(s: Structure, p: Problem, start: Start) -> tuple[Array, Array, Residual]:
+def _begin(s: Structure, p: Problem, start: Start) -> tuple[Array, Array, RowValues]:
     """The start of lower cost, with M times it and its residual; M smooth is qfrc_smooth."""
     smooth, warm = start
     cold = (smooth, p.qfrc_smooth, residual(s, p, smooth))
@@ -104,11 +112,11 @@ def _begin(s: Structure, p: Problem, start: Start) -> tuple[Array, Array, Residu
     return jax.tree.map(lambda a, b: jnp.where(better, a, b), previous, cold)
 
 
-def _line(s: Structure, p: Problem, state: State, step: Array, Mstep: Array, dr: Residual):
+def _line(s: Structure, p: Problem, here: Iterate, step: Array, Mstep: Array, dr: RowValues):
     """The objective along the Newton direction: step length -> slope and curvature."""
-    gauss_slope = jnp.sum(step * (state.Mx - p.qfrc_smooth))
+    gauss_slope = jnp.sum(step * (here.Mx - p.qfrc_smooth))
     gauss_curvature = jnp.sum(step * Mstep)
-    penalties = along(s, p, state.residual, dr)
+    penalties = along(s, p, here.residual, dr)
 
     def at(alpha: Array) -> tuple[Array, Array]:
         slope, curvature = penalties(alpha)

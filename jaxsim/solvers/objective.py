@@ -7,7 +7,7 @@ minimiser is qacc, its gradient M x - qfrc_smooth - J^T f, its Hessian H = M + J
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,36 +15,37 @@ from jax import lax
 
 from jaxsim.algebra.select import scatter_add
 from jaxsim.constraint.contact import ContactRows
-from jaxsim.constraint.rows import RowKinds, Rows, mul_scalar, mul_scalar_t
+from jaxsim.constraint.laws.soft import Law, law_of
+from jaxsim.constraint.row_table import RowTable, row_table
+from jaxsim.constraint.rows import Rows, RowValues, mul_scalar, mul_scalar_t
+from jaxsim.core.model import Model
 
 Array = jax.Array
 HIGHEST = lax.Precision.HIGHEST
 
 
 class Problem(NamedTuple):
-    """Numbers of one solve: everything that may be differentiated."""
+    """Numbers of one solve, everything that may be differentiated: n scalar rows, nd of them on single dofs."""
 
     M: Array  # [nv, nv]
     qfrc_smooth: Array  # [nv]
-    J: Array
-    D: Array
-    aref: Array
-    frictionloss: Array
+    J: Array  # [n - nd, nv]
+    D: Array  # [n]
+    aref: Array  # [n]
+    frictionloss: Array  # [n]
     contact: ContactRows | None
 
 
 class Structure(NamedTuple):
-    """What is static of a solve: the kinds of the rows and the contact law."""
+    """What is static of a solve: whose rows there are, and the contact law."""
 
-    kind: RowKinds
-    law: Any
+    table: RowTable
+    law: Law
 
 
-class Residual(NamedTuple):
-    """J x - aref of the scalar rows [nd + ng] and along the contacts' axes [n, dim]."""
-
-    scalar: Array
-    contact: Array | None
+def structure_of(m: Model) -> Structure:
+    """The static part of every solve of a model."""
+    return Structure(row_table(m), law_of(m.opt.cone))
 
 
 def problem_of(M: Array, qfrc_smooth: Array, rows: Rows) -> Problem:
@@ -57,65 +58,71 @@ def _matrix(J: Array) -> Array:
     return J.reshape(-1, J.shape[-1])
 
 
-def mul_j(s: Structure, p: Problem, x: Array) -> Residual:
-    """J x."""
-    scalar = mul_scalar(s.kind, p.J, x)
+def mul_j(s: Structure, p: Problem, x: Array) -> RowValues:
+    """J x, for x [nv]."""
+    scalar = mul_scalar(s.table, p.J, x)
     if p.contact is None:
-        return Residual(scalar, None)
-    return Residual(scalar, lax.dot(_matrix(p.contact.J), x, precision=HIGHEST).reshape(p.contact.J.shape[:2]))
+        return RowValues(scalar, None)
+    return RowValues(scalar, lax.dot(_matrix(p.contact.J), x, precision=HIGHEST).reshape(p.contact.J.shape[:2]))
 
 
-def mul_jt(s: Structure, p: Problem, force: Residual) -> Array:
+def mul_jt(s: Structure, p: Problem, force: RowValues) -> Array:
     """J^T f [nv]."""
-    total = mul_scalar_t(s.kind, p.J, force.scalar, p.M.shape[0])
+    total = mul_scalar_t(s.table, p.J, force.scalar, p.M.shape[0])
     if p.contact is not None:
         total = total + lax.dot(force.contact.reshape(-1), _matrix(p.contact.J), precision=HIGHEST)
     return total
 
 
-def residual(s: Structure, p: Problem, x: Array) -> Residual:
-    """J x - aref."""
+def residual(s: Structure, p: Problem, x: Array) -> RowValues:
+    """J x - aref, for x [nv]."""
     jx = mul_j(s, p, x)
     contact = None if p.contact is None else jx.contact - p.contact.aref
-    return Residual(jx.scalar - p.aref, contact)
+    return RowValues(jx.scalar - p.aref, contact)
 
 
 def _slide_bound(s: Structure, p: Problem) -> Array:
-    """Residual beyond which a friction row slides: R frictionloss; infinite for other rows."""
+    """Residual beyond which a friction row slides [n]: R frictionloss; infinite for other rows."""
     bound = p.frictionloss / jnp.where(p.D > 0, p.D, 1)
-    return jnp.where(s.kind.friction, bound, jnp.inf)
+    return jnp.where(s.table.friction, bound, jnp.inf)
 
 
 def _scalar_D(s: Structure, p: Problem, jar: Array) -> Array:
-    """Curvature of each scalar row at its residual: D where the row is quadratic, else 0."""
-    always = s.kind.equality
-    quadratic = jnp.where(s.kind.friction, jnp.abs(jar) < _slide_bound(s, p), always | (jar < 0))
+    """Curvature of each scalar row [n] at its residual: D where the row is quadratic, else 0."""
+    quadratic = (jar < 0) | s.table.equality
+    if s.table.friction.any():
+        quadratic = jnp.where(s.table.friction, jnp.abs(jar) < _slide_bound(s, p), quadratic)
     return jnp.where(quadratic, p.D, 0)
 
 
 def _scalar_force(s: Structure, p: Problem, jar: Array) -> Array:
+    """Minus the slope of each scalar row's penalty [n]."""
     quadratic = -_scalar_D(s, p, jar) * jar
-    sliding = s.kind.friction & (jnp.abs(jar) >= _slide_bound(s, p)) & (p.D > 0)
+    if not s.table.friction.any():
+        return quadratic
+    sliding = s.table.friction & (jnp.abs(jar) >= _slide_bound(s, p)) & (p.D > 0)
     return jnp.where(sliding, -jnp.sign(jar) * p.frictionloss, quadratic)
 
 
-def cost(s: Structure, p: Problem, r: Residual) -> Array:
-    """Sum of the penalties s(r)."""
+def cost(s: Structure, p: Problem, r: RowValues) -> Array:
+    """Sum of the penalties s(r) []."""
     jar = r.scalar
-    bound = jnp.where(s.kind.friction, _slide_bound(s, p), 0)
-    sliding = s.kind.friction & (jnp.abs(jar) >= bound)
-    linear = p.frictionloss * (jnp.abs(jar) - 0.5 * bound)
-    total = jnp.sum(jnp.where(sliding, linear, 0.5 * _scalar_D(s, p, jar) * jar * jar))
+    penalty = 0.5 * _scalar_D(s, p, jar) * jar * jar
+    if s.table.friction.any():
+        bound = jnp.where(s.table.friction, _slide_bound(s, p), 0)
+        sliding = s.table.friction & (jnp.abs(jar) >= bound)
+        penalty = jnp.where(sliding, p.frictionloss * (jnp.abs(jar) - 0.5 * bound), penalty)
+    total = jnp.sum(penalty)
     return total if p.contact is None else total + s.law.cost(p.contact, r.contact)
 
 
-def forces(s: Structure, p: Problem, r: Residual) -> Residual:
+def forces(s: Structure, p: Problem, r: RowValues) -> RowValues:
     """Constraint forces: minus the gradient of the penalties."""
     contact = None if p.contact is None else s.law.force(p.contact, r.contact)
-    return Residual(_scalar_force(s, p, r.scalar), contact)
+    return RowValues(_scalar_force(s, p, r.scalar), contact)
 
 
-def along(s: Structure, p: Problem, r: Residual, dr: Residual) -> Callable[[Array], tuple[Array, Array]]:
+def along(s: Structure, p: Problem, r: RowValues, dr: RowValues) -> Callable[[Array], tuple[Array, Array]]:
     """The penalties on a line: step length -> slope and curvature at r + alpha dr."""
     contact = None if p.contact is None else s.law.along(p.contact, r.contact, dr.contact)
 
@@ -131,10 +138,10 @@ def along(s: Structure, p: Problem, r: Residual, dr: Residual) -> Callable[[Arra
     return at
 
 
-def hessian(s: Structure, p: Problem, r: Residual) -> tuple[Array, Array]:
+def hessian(s: Structure, p: Problem, r: RowValues) -> tuple[Array, Array]:
     """H = M + J^T s'' J, as a matrix [nv, nv] and a further diagonal [nv] from the rows on single dofs."""
     curvature = _scalar_D(s, p, r.scalar)
-    dof = s.kind.dof.dof
+    dof = s.table.dof
     diagonal = scatter_add(dof, curvature[: len(dof)], p.M.shape[0])
     H = p.M
     if p.contact is not None:

@@ -6,9 +6,11 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxsim.collision.driver import Touching, collide, contact_buffer
-from jaxsim.constraint.laws.soft import law_of
-from jaxsim.constraint.rows import Rows, make_constraint
+from jaxsim.collision.driver import collide
+from jaxsim.collision.slots import ContactSlots, contact_buffer
+from jaxsim.constraint.row_table import row_table
+from jaxsim.constraint.rows import Rows, count_rows, make_constraint
+from jaxsim.constraint.solution import Solution
 from jaxsim.core.data import Data
 from jaxsim.core.enums import DisableBit
 from jaxsim.core.model import Model
@@ -22,21 +24,20 @@ from jaxsim.dynamics.transmission import transmission
 from jaxsim.sensors.table import sensors
 from jaxsim.solvers.implicit import implicit_minimum
 from jaxsim.solvers.linear.solve import solve
-from jaxsim.solvers.newton import Settings, Start, newton
-from jaxsim.solvers.objective import Residual, Structure, forces, mul_jt, problem_of, residual
+from jaxsim.solvers.newton import Outcome, Settings, Start, newton
+from jaxsim.solvers.objective import forces, mul_jt, problem_of, residual, structure_of
 
 Array = jax.Array
 
 
 class Intermediate(NamedTuple):
-    """What the stages share within one evaluation and Data does not keep."""
+    """What later stages need of position and velocity and Data does not keep."""
 
     ten_J: Array  # [ntendon, nv]
     moment: Array  # [nout, nv]
     cdof_dot: Array  # [nv, 6]
-    touching: Touching | None  # contact slots, in the order of the contact rows
+    slots: ContactSlots | None  # None without candidate pairs
     rows: Rows
-    force: Residual | None  # constraint forces, once solved
 
 
 class Accelerations(NamedTuple):
@@ -50,9 +51,9 @@ def forward(m: Model, d: Data, sense: bool = True, known: Accelerations | None =
     """Positions, velocities, actuation, accelerations, constraints and (if `sense`) sensors and energy."""
     d, mid = position_velocity(m, d)
     d = smooth_acceleration(m, d, mid, known and known.smooth)
-    d, mid = constrained_acceleration(m, d, mid, known and known.constrained)
+    d, solution = constrained_acceleration(m, d, mid, known and known.constrained)
     if sense:
-        d = energy(m, sensors(m, d, mid))
+        d = energy(m, sensors(m, d, solution, mid.cdof_dot))
     return d, mid
 
 
@@ -68,10 +69,10 @@ def position_velocity(m: Model, d: Data) -> tuple[Data, Intermediate]:
         d = d.replace(actuator_velocity=jnp.zeros_like(d.actuator_velocity))
     else:
         d = d.replace(actuator_velocity=lax.dot(moment, d.qvel, precision=lax.Precision.HIGHEST))
-    touching = collide(m, d)
-    d = contact_buffer(m, d, touching)
-    rows = make_constraint(m, d, ten_J, touching)
-    return d, Intermediate(ten_J, moment, cdof_dot, touching, rows, None)
+    slots = collide(m, d)
+    d = contact_buffer(m, d, slots)
+    rows = make_constraint(m, d, ten_J, slots)
+    return d, Intermediate(ten_J, moment, cdof_dot, slots, rows)
 
 
 def smooth_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | None = None) -> Data:
@@ -84,43 +85,39 @@ def smooth_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | Non
     return d.replace(qfrc_smooth=smooth, qacc_smooth=solve(d.qM, smooth, known=known) if m.nv else smooth)
 
 
-def constrained_acceleration(
-    m: Model, d: Data, mid: Intermediate, known: Array | None = None
-) -> tuple[Data, Intermediate]:
-    """qacc, qfrc_constraint and the constraint forces: the minimum of the objective."""
-    rows = mid.rows
-    none = jnp.zeros((), jnp.int32)
-    if rows.D.shape[0] == 0 and rows.contact is None:
-        zero = jnp.zeros_like(d.qacc)
-        d = d.replace(qacc=d.qacc_smooth, qfrc_constraint=zero, solver_niter=none, nefc=none)
-        return d, mid
-    structure = Structure(rows.kind, law_of(m.opt.cone))
-    problem = problem_of(d.qM, d.qfrc_smooth, rows)
+def constrained_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | None = None) -> tuple[Data, Solution]:
+    """qacc, qfrc_constraint and the constraint forces: the minimum of the objective, and how it was found."""
+    if not row_table(m).blocks and mid.slots is None:
+        return constraint_forces(m, _ended(d.replace(qacc=d.qacc_smooth), _unsearched(d)), mid)
+    structure = structure_of(m)
+    problem = problem_of(d.qM, d.qfrc_smooth, mid.rows)
     iterations = (m.opt.iterations, m.opt.ls_iterations)
     warm = None if m.opt.disables(DisableBit.WARMSTART) else d.qacc_warmstart
-    qacc, niter = implicit_minimum(
+    qacc, outcome = implicit_minimum(
         structure,
         lambda p, start, tolerances: newton(structure, p, start, Settings(*iterations, *tolerances)),
         problem,
         lax.stop_gradient(Start(d.qacc_smooth, warm)),
         (m.opt.tolerance, m.opt.ls_tolerance),
-        known,
+        None if known is None else (known, _unsearched(d)),
     )
-    force = forces(structure, problem, residual(structure, problem, qacc))
-    d = d.replace(
-        qacc=qacc,
-        qfrc_constraint=mul_jt(structure, problem, force),
-        solver_niter=niter,
-        nefc=count_rows(m, rows),
-    )
-    return d, mid._replace(force=force)
+    return constraint_forces(m, _ended(d.replace(qacc=qacc), outcome), mid)
 
 
-def count_rows(m: Model, rows: Rows) -> Array:
-    """Number of active rows, as MuJoCo counts them."""
-    count = jnp.sum(rows.D > 0, dtype=jnp.int32)
-    if rows.contact is None:
-        return count
-    condim = rows.contact.condim
-    per_contact = condim if m.opt.cone else jnp.where(condim > 1, 2 * (condim - 1), condim)
-    return count + jnp.sum(per_contact, dtype=jnp.int32)
+def _unsearched(d: Data) -> Outcome:
+    """In place of how a solution was found that was known before; its numbers are those of the first search."""
+    return Outcome(jnp.zeros((), jnp.int32), jnp.ones((), bool), jnp.zeros((), d.qacc.dtype))
+
+
+def _ended(d: Data, outcome: Outcome) -> Data:
+    return d.replace(
+        solver_niter=outcome.iterations, solver_converged=outcome.converged, solver_residual=outcome.residual
+    )
+
+
+def constraint_forces(m: Model, d: Data, mid: Intermediate) -> tuple[Data, Solution]:
+    """qfrc_constraint, nefc and the constraint forces at qacc: minus the gradient of the rows' penalties."""
+    structure, problem = structure_of(m), problem_of(d.qM, d.qfrc_smooth, mid.rows)
+    force = forces(structure, problem, residual(structure, problem, d.qacc))
+    pull = mul_jt(structure, problem, force)
+    return d.replace(qfrc_constraint=pull, nefc=count_rows(m, mid.rows)), Solution(mid.slots, mid.rows, force)

@@ -110,3 +110,19 @@ def test_an_invalid_control_silences_all(bad, rng):
     assert js.warnings_of(data) == {"BADCTRL": 1}
     mujoco.mj_forward(mj, d)
     oracle.assert_equal(data, d, FIELDS)
+
+
+@pytest.mark.parametrize("actuator", [1, 3])
+@pytest.mark.parametrize("value", [1e11, -np.inf, np.nan])
+def test_controls_are_judged_after_clamping(actuator, value, rng):
+    """A huge control of a clamped actuator is its bound; only NaN passes through the clamp."""
+    mj, model = oracle.pair(_model(MIXED))
+    d = mujoco.MjData(mj)
+    d.ctrl[:] = 0.05
+    d.ctrl[actuator] = value
+    data = js.forward(model, oracle.put(model, d))
+    mujoco.mj_forward(mj, d)
+    warned = int(d.warning[mujoco.mjtWarning.mjWARN_BADCTRL].number)
+    assert warned == int(np.isnan(value))
+    assert js.warnings_of(data) == ({"BADCTRL": 1} if warned else {})
+    oracle.assert_equal(data, d, FIELDS)

@@ -19,7 +19,7 @@ import numpy as np
 from jax import lax
 
 from jaxsim.algebra import vector
-from jaxsim.collision.shape import NO_CONTACT, Contacts, Shape, first_true, safe_norm
+from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape, first_true, safe_norm
 from jaxsim.core.enums import MINVAL
 
 Array = jax.Array
@@ -58,7 +58,7 @@ class Relative(NamedTuple):
     size2: Array
 
 
-def box_box(a: Shape, b: Shape, margin: Array) -> Contacts:
+def box_box(a: Shape, b: Shape, margin: Array) -> Candidates:
     """Up to eight contacts of two faces, or one of two edges (mjc_BoxBox)."""
     eps = DOUBLE if a.pos.dtype == jnp.float64 else SINGLE
     offset = b.pos - a.pos
@@ -75,7 +75,7 @@ def box_box(a: Shape, b: Shape, margin: Array) -> Contacts:
     pos = a.pos[None] + jnp.where(use_edge, vector.matvec(a.mat, edge_pos)[None], pos)
     normal = jnp.where(use_edge, vector.matvec(a.mat, edge_normal), normal)
     normal = jnp.broadcast_to(normal[None], (8, 3))
-    return Contacts(dist, pos, normal, jnp.zeros_like(normal))
+    return Candidates(dist, pos, normal, jnp.zeros_like(normal))
 
 
 # stage 1

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 
 from jaxsim.algebra import vector
 from jaxsim.collision.colliders.sphere import sphere_pairs
-from jaxsim.collision.shape import NO_CONTACT, Contacts, Shape
+from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape
 
 Array = jax.Array
 
@@ -13,7 +13,7 @@ Array = jax.Array
 PARALLEL = 1e-8
 
 
-def capsule_capsule(a: Shape, b: Shape, margin: Array) -> Contacts:
+def capsule_capsule(a: Shape, b: Shape, margin: Array) -> Candidates:
     """One contact, or two between parallel capsules (mjc_CapsuleCapsule).
 
     Points of the segments are s z1 and r + t z2, with z the axes and r the offset of the centres. At the

@@ -15,7 +15,7 @@ from jax import lax
 
 from jaxsim.algebra import vector
 from jaxsim.collision.colliders.sphere import spheres_box
-from jaxsim.collision.shape import NO_CONTACT, Contacts, Shape, first_true, pick
+from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape, first_true, pick
 from jaxsim.core.enums import MINVAL
 
 Array = jax.Array
@@ -43,7 +43,7 @@ class Nearest(NamedTuple):
     corner: Array
 
 
-def capsule_box(a: Shape, b: Shape, margin: Array) -> Contacts:
+def capsule_box(a: Shape, b: Shape, margin: Array) -> Candidates:
     """Up to two contacts (mjc_CapsuleBox)."""
     centre, axis = vector.matvec_t(b.mat, a.pos - b.pos), vector.matvec_t(b.mat, a.mat[:, 2])
     half = a.size[1:2]

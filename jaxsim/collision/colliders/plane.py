@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxsim.collision.shape import Contacts, Shape, detected, safe_norm, to_world, tolerance
+from jaxsim.collision.shape import Candidates, Shape, detected, safe_norm, to_world, tolerance
 
 Array = jax.Array
 
@@ -21,13 +21,13 @@ RIM = np.array([[1, 0], [1, 0], [-0.5, 0.75**0.5], [-0.5, -(0.75**0.5)]])
 CAP = np.array([1, -1, 1, 1])
 
 
-def plane_sphere(a: Shape, b: Shape, margin: Array) -> Contacts:
+def plane_sphere(a: Shape, b: Shape, margin: Array) -> Candidates:
     """One contact, at the sphere's lowest point (mjc_PlaneSphere)."""
     normal = a.mat[:, 2]
     return _points(a, b, (-b.size[0] * normal)[None], margin)
 
 
-def plane_capsule(a: Shape, b: Shape, margin: Array) -> Contacts:
+def plane_capsule(a: Shape, b: Shape, margin: Array) -> Candidates:
     """One contact per end, frames aligned with the capsule (mjc_PlaneCapsule)."""
     normal, axis = a.mat[:, 2], b.mat[:, 2]
     ends = jnp.array([[1], [-1]], axis.dtype) * (b.size[1] * axis)[None]
@@ -35,7 +35,7 @@ def plane_capsule(a: Shape, b: Shape, margin: Array) -> Contacts:
     return found._replace(tangent=jnp.broadcast_to(axis[None], (2, 3)))
 
 
-def plane_box(a: Shape, b: Shape, margin: Array) -> Contacts:
+def plane_box(a: Shape, b: Shape, margin: Array) -> Candidates:
     """The four corners below the box's centre (mjc_PlaneBox).
 
     Of two opposite corners exactly one is below, so each slot holds the lower one of a pair.
@@ -45,14 +45,14 @@ def plane_box(a: Shape, b: Shape, margin: Array) -> Contacts:
     return _points(a, b, jnp.where(height > 0, -corners, corners), margin)
 
 
-def plane_ellipsoid(a: Shape, b: Shape, margin: Array) -> Contacts:
+def plane_ellipsoid(a: Shape, b: Shape, margin: Array) -> Candidates:
     """One contact, at the ellipsoid's support point towards the plane (mjc_PlaneConvex)."""
     down = -jnp.sum(b.mat * a.mat[:, 2:], axis=0) * b.size
     lowest = b.size * down / safe_norm(down)
     return _points(a, b, to_world(b.mat, lowest[None]), margin)
 
 
-def plane_cylinder(a: Shape, b: Shape, margin: Array) -> Contacts:
+def plane_cylinder(a: Shape, b: Shape, margin: Array) -> Candidates:
     """The lowest rim point, the one above it and two that complete a triangle (mjc_PlaneCylinder).
 
     Rim directions are found in the cylinder's frame, where an upright cylinder causes no cancellation.
@@ -72,11 +72,11 @@ def plane_cylinder(a: Shape, b: Shape, margin: Array) -> Contacts:
     return _points(a, b, to_world(b.mat, local), margin)
 
 
-def _points(a: Shape, b: Shape, offset: Array, margin: Array) -> Contacts:
+def _points(a: Shape, b: Shape, offset: Array, margin: Array) -> Candidates:
     """Contacts of a plane with surface points, given relative to the centre of b: [k, 3]."""
     normal = jnp.broadcast_to(a.mat[:, 2][None], offset.shape)
     # the height of the centre first: it is the large part, and common to all points
     height = jnp.sum(normal[0] * (b.pos - a.pos))
     dist = height + jnp.sum(normal * offset, axis=-1)
     pos = b.pos[None] + (offset - normal * (0.5 * dist)[:, None])
-    return Contacts(detected(dist, margin), pos, normal, jnp.zeros_like(normal))
+    return Candidates(detected(dist, margin), pos, normal, jnp.zeros_like(normal))

@@ -9,24 +9,24 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxsim.algebra import vector
-from jaxsim.collision.shape import Contacts, Shape, detected, safe_norm, to_world, tolerance
+from jaxsim.collision.shape import Candidates, Shape, detected, safe_norm, to_world, tolerance
 
 Array = jax.Array
 
 
-def sphere_sphere(a: Shape, b: Shape, margin: Array) -> Contacts:
+def sphere_sphere(a: Shape, b: Shape, margin: Array) -> Candidates:
     """One contact on the line of centres (mjc_SphereSphere)."""
     return sphere_pairs(a, b, jnp.zeros_like(a.pos)[None], (b.pos - a.pos)[None], margin)
 
 
-def sphere_capsule(a: Shape, b: Shape, margin: Array) -> Contacts:
+def sphere_capsule(a: Shape, b: Shape, margin: Array) -> Candidates:
     """The sphere against the nearest sphere inside the capsule (mjc_SphereCapsule)."""
     axis, offset = b.mat[:, 2], b.pos - a.pos
     x = jnp.clip(-jnp.sum(axis * offset), -b.size[1], b.size[1])
     return sphere_pairs(a, b, jnp.zeros_like(offset)[None], (offset + x * axis)[None], margin)
 
 
-def sphere_cylinder(a: Shape, b: Shape, margin: Array) -> Contacts:
+def sphere_cylinder(a: Shape, b: Shape, margin: Array) -> Candidates:
     """The sphere against the cylinder's side, cap or rim, whichever is nearest (mjc_SphereCylinder)."""
     radius, half = b.size[:1], b.size[1:2]
     axis, vec = b.mat[:, 2], a.pos - b.pos
@@ -47,12 +47,12 @@ def sphere_cylinder(a: Shape, b: Shape, margin: Array) -> Contacts:
     return _on_line(a, dist, normal, margin)
 
 
-def sphere_box(a: Shape, b: Shape, margin: Array) -> Contacts:
+def sphere_box(a: Shape, b: Shape, margin: Array) -> Candidates:
     """The sphere against the nearest point of the box, or face from within (mjc_SphereBox)."""
     return spheres_box(a, b, vector.matvec_t(b.mat, a.pos - b.pos)[None], margin)
 
 
-def spheres_box(a: Shape, b: Shape, centre: Array, margin: Array) -> Contacts:
+def spheres_box(a: Shape, b: Shape, centre: Array, margin: Array) -> Candidates:
     """Spheres [k, 3] of the radius of a, centres in the frame of the box b (mjraw_SphereBox)."""
     radius, size = a.size[0], b.size[None]
     gap = jnp.clip(centre, -size, size) - centre
@@ -65,24 +65,24 @@ def spheres_box(a: Shape, b: Shape, centre: Array, margin: Array) -> Contacts:
     dist = jnp.where(inside, -shallow, length) - radius
     normal = jnp.where(inside, inward, gap / length)
     pos = b.pos[None] + to_world(b.mat, centre + normal * (radius + 0.5 * dist))
-    return Contacts(detected(dist[:, 0], margin), pos, to_world(b.mat, normal), jnp.zeros_like(pos))
+    return Candidates(detected(dist[:, 0], margin), pos, to_world(b.mat, normal), jnp.zeros_like(pos))
 
 
-def sphere_pairs(a: Shape, b: Shape, centre1: Array, centre2: Array, margin: Array) -> Contacts:
+def sphere_pairs(a: Shape, b: Shape, centre1: Array, centre2: Array, margin: Array) -> Candidates:
     """Spheres [k, 3] of the radii of a and b, centres relative to a (mjraw_SphereSphere)."""
     gap = centre2 - centre1
     length = safe_norm(gap)
     normal = jnp.where(length > tolerance(length.dtype), gap / length, _fallback(a, b)[None])
     dist = length - (a.size[0] + b.size[0])
     pos = a.pos[None] + (centre1 + normal * (a.size[0] + 0.5 * dist))
-    return Contacts(detected(dist[:, 0], margin), pos, normal, jnp.zeros_like(pos))
+    return Candidates(detected(dist[:, 0], margin), pos, normal, jnp.zeros_like(pos))
 
 
-def _on_line(a: Shape, dist: Array, normal: Array, margin: Array) -> Contacts:
+def _on_line(a: Shape, dist: Array, normal: Array, margin: Array) -> Candidates:
     """The contact of a sphere whose centre is dist [1] from the other surface."""
     dist = dist - a.size[:1]
     pos = a.pos + normal * (a.size[:1] + 0.5 * dist)
-    return Contacts(detected(dist, margin), pos[None], normal[None], jnp.zeros_like(pos)[None])
+    return Candidates(detected(dist, margin), pos[None], normal[None], jnp.zeros_like(pos)[None])
 
 
 def _fallback(a: Shape, b: Shape) -> Array:

@@ -10,7 +10,7 @@ Source: MuJoCo's Computation chapter, "Constraint model"; engine_core_constraint
 """
 
 from collections.abc import Callable
-from types import SimpleNamespace
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -23,7 +23,16 @@ Array = jax.Array
 Line = Callable[[Array], tuple[Array, Array]]  # step length -> slope and curvature
 
 
-def law_of(cone: Cone) -> SimpleNamespace:
+class Law(NamedTuple):
+    """A contact law: the four functions above. Static and hashable."""
+
+    cost: Callable[[ContactRows, Array], Array]
+    force: Callable[[ContactRows, Array], Array]
+    hessian: Callable[[ContactRows, Array], Array]
+    along: Callable[[ContactRows, Array, Array], Line]
+
+
+def law_of(cone: Cone) -> Law:
     """The contact law of a friction cone type."""
     return elliptic if cone == Cone.ELLIPTIC else pyramidal
 
@@ -56,7 +65,7 @@ def _frictionless_masked(c: ContactRows) -> ContactRows:
     return c._replace(friction=jnp.where(np.arange(1, dim, dtype=np.int32)[None] < c.condim[:, None], c.friction, 0))
 
 
-def _pyramid_state(c: ContactRows, w: Array) -> tuple[ContactRows, Array, Array]:
+def _pushing_edges(c: ContactRows, w: Array) -> tuple[ContactRows, Array, Array]:
     """The contacts with idle friction zeroed, the edges' residuals, and D of the edges that push."""
     c = _frictionless_masked(c)
     jar = _edges(c, w)
@@ -64,12 +73,12 @@ def _pyramid_state(c: ContactRows, w: Array) -> tuple[ContactRows, Array, Array]
 
 
 def _pyramidal_cost(c: ContactRows, w: Array) -> Array:
-    _, jar, D = _pyramid_state(c, w)
+    _, jar, D = _pushing_edges(c, w)
     return 0.5 * jnp.sum(D * jar * jar)
 
 
 def _pyramidal_force(c: ContactRows, w: Array) -> Array:
-    c, jar, D = _pyramid_state(c, w)
+    c, jar, D = _pushing_edges(c, w)
     push = -D * jar
     normal = jnp.sum(push, axis=1, keepdims=True)
     if w.shape[1] == 1:
@@ -79,7 +88,7 @@ def _pyramidal_force(c: ContactRows, w: Array) -> Array:
 
 
 def _pyramidal_hessian(c: ContactRows, w: Array) -> Array:
-    c, _, D = _pyramid_state(c, w)
+    c, _, D = _pushing_edges(c, w)
     corner = jnp.sum(D, axis=1)[:, None, None]
     if w.shape[1] == 1:
         return corner
@@ -104,9 +113,7 @@ def _pyramidal_along(c: ContactRows, w: Array, dw: Array) -> Line:
     return at
 
 
-pyramidal = SimpleNamespace(
-    cost=_pyramidal_cost, force=_pyramidal_force, hessian=_pyramidal_hessian, along=_pyramidal_along
-)
+pyramidal = Law(_pyramidal_cost, _pyramidal_force, _pyramidal_hessian, _pyramidal_along)
 
 
 # ---- elliptic: distance to the dual cone in scaled coordinates N = mu w_0, U_i = friction_i w_i
@@ -179,4 +186,4 @@ def _elliptic_along(c: ContactRows, w: Array, dw: Array) -> Line:
     return at
 
 
-elliptic = SimpleNamespace(cost=_elliptic_cost, force=_elliptic_force, hessian=_elliptic_hessian, along=_elliptic_along)
+elliptic = Law(_elliptic_cost, _elliptic_force, _elliptic_hessian, _elliptic_along)

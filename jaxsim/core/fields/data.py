@@ -60,6 +60,10 @@ class DataDerived:
     sensordata: Array = real("nsensordata", "of the sensor", "readings of all sensors, one sensor after the other")
     energy: Array = real("2", "J", "potential and kinetic energy, where the flag asks for them")
     solver_niter: Array = integer("", "iterations that the solver took")
+    solver_converged: Array = flag("", "whether the solver stopped because it had converged")
+    solver_residual: Array = real(
+        "", "1", "gradient norm over trace(M) at the end, which the tolerance bounds"
+    )
     ncon: Array = integer("", "number of active contacts")
     nefc: Array = integer("", "number of active constraint rows")
     warning: Array = integer("7", "how often each mjtWarning occurred in this world since it was made")

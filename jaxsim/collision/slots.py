@@ -1,0 +1,131 @@
+"""The contact slots of a world, and the contact buffer of Data that people read.
+
+Three things are called contact. Colliders give `Candidates`, a fixed number for each pair of geoms. What is
+detected of them goes into `ContactSlots`: the engine's own, in an order of its own, and what the constraint
+rows follow. `data.contact` is MuJoCo's view of them: active ones first, with geoms and parameters.
+
+With 3 pairs of 2 candidates each and room for all 6, slot 5 always is the second candidate of pair 2, and
+nothing is ever moved. With room for 4 the deepest 4 are chosen at run time.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxsim.algebra.select import take
+from jaxsim.collision.compact import gather, rank_by, rank_in_order, slots_from_rank
+from jaxsim.collision.pairs import Pairs, candidate_pairs, groups
+from jaxsim.collision.params import PairParams
+from jaxsim.collision.shape import NO_CONTACT, Candidates, make_frame
+from jaxsim.collision.table import COLLIDERS
+from jaxsim.core.data import Contact, Data, empty_contact
+from jaxsim.core.enums import GeomType, WarningType
+from jaxsim.core.model import Model
+from jaxsim.core.topology import Topology
+
+Array = jax.Array
+
+# groups of this few pairs skip the broadphase: testing them all costs less than choosing
+SMALL_GROUP = 24
+
+
+class ContactSlots(NamedTuple):
+    """The contacts of one world in n slots, in the order of the contact rows; idle slots have dist = NO_CONTACT."""
+
+    dist: Array  # [n] m
+    pos: Array  # [n, 3] m
+    frame: Array  # [n, 3, 3] rows are normal and tangents
+    pair: Array | None  # [n] row of the candidate table; None where each slot belongs to one pair for good
+    params: PairParams  # of each slot's pair [n, ...]
+    detected: Array  # [] number of contacts found, also of those without a slot
+    overflow: Array  # [] bool: some were dropped
+
+
+def pairs_of(m: Model) -> Pairs:
+    """The candidate table of a model."""
+    return candidate_pairs(m.topology, int(m.opt.disableflags))
+
+
+def fixed_pairs(m: Model) -> np.ndarray | None:
+    """[n] the pair of each slot where every candidate has its own; None where slots are chosen at run time."""
+    return _fixed_pairs(m.topology, int(m.opt.disableflags))
+
+
+@lru_cache(maxsize=64)
+def _fixed_pairs(t: Topology, disableflags: int) -> np.ndarray | None:
+    pairs, index = candidate_pairs(t, disableflags), []
+    for kinds, members in groups(pairs, t):
+        if broadphase_size(t, pairs.rows(members)) is not None:
+            return None
+        index.append(np.repeat(members, COLLIDERS[kinds][1]))
+    pair = np.concatenate(index)
+    return pair if len(pair) <= int(t.nconmax) else None
+
+
+def broadphase_size(t: Topology, pairs: Pairs) -> int | None:
+    """How many pairs of one type the broadphase lets through; None if all of them are tested."""
+    size = min(len(pairs), max(SMALL_GROUP, 3 * int(t.nconmax) // 2))
+    is_flat = t.geom_type[pairs.geom1[0]] in (GeomType.PLANE, GeomType.HFIELD)
+    return None if len(pairs) <= size or is_flat else size
+
+
+def of_slots(m: Model, slots: ContactSlots, table: Array) -> Array:
+    """What a table over the candidate pairs [npair, ...] says of the pair of each slot [n, ...]."""
+    return take(table, fixed_pairs(m)) if slots.pair is None else gather(table, slots.pair)
+
+
+def fill_slots(m: Model, found: Candidates, pair: Array | None, params: PairParams, overflow: Array) -> ContactSlots:
+    """Put candidates [k] into slots; the deepest where there are more candidates than slots.
+
+    Args:
+        m: the model.
+        found: candidates of all pairs.
+        pair: [k] the pair of each, None if it is fixed (see `fixed_pairs`).
+        params: of all pairs.
+        overflow: [] bool, whether some pairs were not even tested.
+    """
+    n, size = found.dist.shape[0], int(m.nconmax)
+    detected = jnp.sum(found.dist < NO_CONTACT, dtype=jnp.int32)
+    if n > size:
+        slot = slots_from_rank(rank_by(found.dist), size)
+        found, pair = Candidates(*(gather(x, slot) for x in found)), gather(pair, slot)
+    frame = make_frame(found.normal, found.tangent)
+    chosen = params.rows(fixed_pairs(m) if pair is None else pair)
+    return ContactSlots(found.dist, found.pos, frame, pair, chosen, detected, overflow | (detected > size))
+
+
+def contact_buffer(m: Model, d: Data, slots: ContactSlots | None) -> Data:
+    """Write `data.contact`, active contacts first, `ncon`, and the overflow warning."""
+    if slots is None:
+        return d.replace(contact=empty_contact(m), ncon=jnp.zeros((), jnp.int32))
+    order, idle = buffer_order(m, slots)
+    pairs = pairs_of(m)
+    ints = of_slots(m, slots, jnp.asarray(np.stack([pairs.condim, pairs.geom1, pairs.geom2], axis=1), jnp.int32))
+    ints = jnp.where(idle[:, None], jnp.asarray([[0, -1, -1]], jnp.int32), gather(ints, order))
+    geometry = jnp.concatenate([slots.dist[:, None], slots.pos, slots.frame.reshape(-1, 9)], axis=1)
+    geometry, params = gather(geometry, order), slots.params.rows(order)
+    contact = Contact(
+        {
+            "dist": jnp.where(idle, NO_CONTACT, geometry[:, 0]),
+            "pos": geometry[:, 1:4],
+            "frame": geometry[:, 4:],
+            "includemargin": params.margin,
+            "friction": params.friction,
+            "solref": params.solref,
+            "solreffriction": params.solreffriction,
+            "solimp": params.solimp,
+            "dim": ints[:, 0],
+            "geom": ints[:, 1:],
+        }
+    )
+    warning = d.warning.at[WarningType.CONTACTFULL].add(slots.overflow.astype(jnp.int32))
+    return d.replace(contact=contact, ncon=jnp.minimum(slots.detected, int(m.nconmax)), warning=warning)
+
+
+def buffer_order(m: Model, slots: ContactSlots) -> tuple[Array, Array]:
+    """The engine's slot in each place of `data.contact` [nconmax], and which places are idle [nconmax]."""
+    order = slots_from_rank(rank_in_order(slots.dist < NO_CONTACT), int(m.nconmax))
+    return order, order >= slots.dist.shape[0]
