@@ -34,7 +34,7 @@ XML = """
   <sensor><framepos objtype="site" objname="tip"/><accelerometer site="tip"/></sensor>
 </mujoco>
 """
-SMALL, LEFT = 1e-5, 1e-6  # of a centred difference, and what it leaves
+SMALL, LEFT = 1e-5, 1e-6  # the step of a centred difference, and the error that it leaves
 
 
 @functools.cache
@@ -73,198 +73,170 @@ def _loss(x):
     return jnp.sum(jnp.sin(y + jnp.linspace(0, 2, y.size)))
 
 
-def _path(x, wrap=lambda f: f):
-    """A loss over five steps in a scan."""
+def _path(x, step=js.step):
+    """A loss over three steps in a scan."""
     model, data = _put(x)
-    step = wrap(js.step)
 
     def advance(d, _):
         stepped = step(model, d)
         return stepped, jnp.sum(_result(stepped) ** 2)
 
-    return lax.scan(advance, data, None, length=5)[1].sum()
+    return lax.scan(advance, data, None, length=3)[1].sum()
 
 
-def _differences(fun, x):
-    """Centred differences of a function of a vector, [..., len(x)]."""
-    change = SMALL * jnp.eye(x.size)
-    ends = [(jnp.stack([fun(x + s * e) for e in change]), s) for s in (1, -1)]
-    return np.moveaxis((np.asarray(ends[0][0]) - np.asarray(ends[1][0])) / (2 * SMALL), 0, -1)
+def _around(x):
+    """x itself, then x moved up and down by SMALL along each axis: [1 + 2 n, *x.shape]."""
+    n = x.shape[-1]
+    change = SMALL * np.concatenate([np.zeros((1, n)), np.eye(n), -np.eye(n)])
+    return x[None] + change.reshape(1 + 2 * n, *[1] * (x.ndim - 1), n)
 
 
-def _close(a, b, tolerance=1e-10):
+def _difference(values):
+    """Centred differences of what was evaluated at `_around(x)`: the axis of x comes last."""
+    n = (len(values) - 1) // 2
+    return np.moveaxis((values[1 : n + 1] - values[n + 1 :]) / (2 * SMALL), 0, -1)
+
+
+def _each(fun, x):
+    """fun of each row of x, one call after the other."""
+    flat = np.stack([fun(row) for row in x.reshape(-1, x.shape[-1])])
+    return flat.reshape(*x.shape[:-1], *flat.shape[1:])
+
+
+def _close(a, b, tolerance=1e-9):
     a, b = np.asarray(a), np.asarray(b)
     assert a.shape == b.shape and np.isfinite(a).all()
     assert np.abs(a - b).max() < tolerance * (1 + np.abs(b).max())
 
 
-def _each(fun, x):
-    """fun of each row of x, one call after the other."""
-    return jnp.stack([fun(row) for row in x])
+def _second_order(x):
+    """Hessian by forward over reverse, and the gradient and value on the way."""
+
+    def slope(x):
+        value, gradient = jax.value_and_grad(_loss)(x)
+        return gradient, (gradient, value)
+
+    hessian, (gradient, value) = jax.jacfwd(slope, has_aux=True)(x)
+    return hessian, gradient, value
 
 
-# compiled once, shared by the tests
-after, loss, path = jax.jit(_after), jax.jit(_loss), jax.jit(_path)
-slope = jax.jit(jax.grad(_loss))
-hessian = jax.jit(jax.hessian(_loss))
+@functools.cache
+def _expected():
+    """Hessians, gradients and values about two points, by two nested batches: each [1 + 2 n, 2, ...]."""
+    return [np.asarray(y) for y in jax.jit(jax.vmap(jax.vmap(_second_order)))(_around(_inputs(2)))]
+
+
+@functools.cache
+def _matrices():
+    """d _after / dx of two points, by differences of single steps."""
+    return _difference(_each(_after, _around(_inputs(2))))
 
 
 def test_the_scene_has_what_it_is_for():
     stepped = js.step(*_put(_inputs()))
     assert stepped.ncon == 1 and stepped.nefc == 5  # dry friction, a limit, an elliptic cone of three
-    assert np.abs(hessian(_inputs())).max() > 1e-3  # not a linear map
+    assert (np.abs(_matrices()).max(axis=(0, 1)) > 1e-3).all()  # each input matters
+    assert np.abs(_expected()[0]).max() > 0.1  # and the map is not linear
 
 
-def test_first_derivatives():
-    x = _inputs()
-    expected = _differences(after, x)
-    assert (np.abs(expected).max(axis=0) > 1e-3).all()  # each input matters
-    forward, reverse = jax.jit(jax.jacfwd(_after))(x), jax.jit(jax.jacrev(_after))(x)
-    _close(forward, expected, LEFT)
-    _close(reverse, forward)
-    _close(slope(x), _differences(loss, x), LEFT)
+def test_batch_of_batches_of_hessians():
+    """Values are those of single steps, gradients differences of values, Hessians differences of gradients."""
+    hessian, gradient, value = _expected()
+    _close(value, _each(_loss, _around(_inputs(2))), 1e-11)
+    _close(gradient[0], _difference(value), LEFT)
+    _close(hessian[0], _difference(gradient), LEFT)
+
+
+@pytest.mark.parametrize("inner", [jax.jacfwd, jax.grad], ids=["forward", "reverse"])
+def test_hessian_by_other_ways(inner):
+    """Forward and reverse over forward and reverse, of a single world."""
+    outer = jax.jacfwd if inner is jax.jacfwd else jax.jacrev
+    _close(jax.jit(outer(inner(_loss)))(_inputs(2)[0]), _expected()[0][0, 0])
+
+
+def test_derivatives_of_a_batch():
+    """The gradient of a sum over worlds, and the derivative of that gradient along one tangent."""
+    hessian, gradient, _ = (y[0] for y in _expected())
+    x, v = _inputs(2), jnp.asarray(np.random.default_rng(3).standard_normal((2, 6)))
+    slopes = jax.grad(lambda x: jax.vmap(_loss)(x).sum())
+    found, along = jax.jit(lambda x, v: jax.jvp(slopes, (x,), (v,)))(x, v)
+    _close(found, gradient)
+    _close(along, np.einsum("bij,bj->bi", hessian, v))
+
+
+def test_what_the_worlds_of_a_batch_share():
+    """One factor of all inputs: its derivative collects those of the worlds."""
+    x = _inputs(2)
+    shared = jax.jit(jax.grad(lambda s, x: jax.vmap(lambda row: _loss(s * row))(x).sum()))
+    _close(shared(1.0, x), (_expected()[1][0] * x).sum())
 
 
 def test_linearised_and_transposed():
-    x = _inputs()
-    matrix = np.asarray(jax.jacfwd(after)(x))
-    y, tangent = jax.linearize(after, x)
-    rows = jnp.eye(y.size)
-    _close(y, after(x))
-    _close(jax.vmap(tangent)(jnp.eye(x.size)), matrix.T)
-    _close(jax.vmap(jax.linear_transpose(tangent, x))(rows)[0], matrix)
-    _close(jax.vmap(jax.vjp(after, x)[1])(rows)[0], matrix)
+    x, matrix = _inputs(2)[0], _matrices()[0]
+
+    @jax.jit
+    def both(x):
+        y, tangent = jax.linearize(_after, x)
+        back = jax.linear_transpose(tangent, x)
+        return jax.vmap(tangent)(jnp.eye(x.size)), jax.vmap(back)(jnp.eye(y.size))[0]
+
+    forward, reverse = both(x)
+    _close(forward, matrix.T, LEFT)
+    _close(reverse, forward.T, 1e-11)
 
 
-def test_second_derivatives():
-    x = _inputs()
-    expected = _differences(slope, x)
-    ways = {
-        "forward over reverse": hessian,
-        "reverse over forward": jax.jit(jax.jacrev(jax.jacfwd(_loss))),
-        "reverse over reverse": jax.jit(jax.jacrev(jax.grad(_loss))),
-        "forward over forward": jax.jit(jax.jacfwd(jax.jacfwd(_loss))),
-    }
-    for fun in ways.values():
-        _close(fun(x), expected, LEFT)
-        _close(fun(x), hessian(x), 1e-9)
+@functools.cache
+def _slopes_of_paths():
+    """The gradient of `_path` at two points, by differences of steps taken one by one."""
+
+    def path(x):
+        model, data = _put(x)
+        total = 0.0
+        for _ in range(3):
+            data = js.step(model, data)
+            total += np.sum(np.square(_result(data)))
+        return total
+
+    return _difference(_each(path, _around(_inputs(2))))
 
 
-def test_third_derivative():
-    x, v = _inputs(), jnp.asarray(np.random.default_rng(1).standard_normal(6))
-
-    def along(x):
-        """The Hessian times a direction, by a product with one tangent."""
-        return jax.jvp(jax.grad(_loss), (x,), (v,))[1]
-
-    _close(jax.jit(along)(x), hessian(x) @ v, 1e-9)
-    _close(jax.jit(jax.grad(lambda x: along(x) @ v))(x), _differences(lambda x: v @ hessian(x) @ v, x), LEFT)
+def test_scan():
+    _close(jax.jit(jax.vmap(jax.grad(_path)))(_inputs(2)), _slopes_of_paths(), LEFT)
 
 
-def test_batches_of_values():
-    x = _inputs(2, 3)
-    expected = jnp.stack([_each(after, row) for row in x])
-    _close(jax.jit(jax.vmap(jax.vmap(_after)))(x), expected)
-    turned = jnp.transpose(x, (2, 1, 0))  # worlds in the last axes
-    inner = jax.vmap(_after, in_axes=1, out_axes=1)
-    _close(jax.jit(jax.vmap(inner, in_axes=2))(turned), jnp.swapaxes(expected, 1, 2))
-    _close(jax.jit(lambda x: lax.map(jax.vmap(_after), x))(x), expected)
+def test_scan_with_checkpoints():
+    step = jax.checkpoint(js.step, policy=jax.checkpoint_policies.dots_saveable)
+    _close(jax.jit(jax.grad(lambda x: _path(x, step)))(_inputs(2)[0]), _slopes_of_paths()[0], LEFT)
 
 
-def test_batches_of_derivatives():
-    x = _inputs(2, 3)
-    flat = x.reshape(6, -1)
-    matrices, slopes = _each(jax.jit(jax.jacfwd(_after)), flat), _each(slope, flat)
-    _close(jax.jit(jax.vmap(jax.jacfwd(_after)))(flat), matrices)
-    _close(jax.jit(jax.vmap(jax.jacrev(_after)))(flat), matrices)
-    _close(jax.jit(jax.vmap(jax.vmap(jax.grad(_loss))))(x), slopes.reshape(x.shape))
-    _close(jax.jit(jax.vmap(jax.hessian(_loss)))(flat[:3]), _each(hessian, flat[:3]), 1e-9)
-
-
-def test_derivatives_of_batches():
-    x = _inputs(2, 3)
-    flat = x.reshape(6, -1)
-    slopes, matrices = _each(slope, flat), _each(jax.jit(jax.jacfwd(_after)), flat)
-    _close(jax.jit(jax.grad(lambda x: jax.vmap(_loss)(x).sum()))(flat), slopes)
-    _close(jax.jit(jax.grad(lambda x: jax.vmap(jax.vmap(_loss))(x).sum()))(x), slopes.reshape(x.shape))
-    v = jnp.asarray(np.random.default_rng(2).standard_normal(flat.shape))
-    tangent = jax.jit(lambda x, v: jax.jvp(jax.vmap(_after), (x,), (v,))[1])(flat, v)
-    _close(tangent, jnp.einsum("bij,bj->bi", matrices, v))
-    # what all worlds share
-    shared = jax.jit(jax.grad(lambda s, x: jax.vmap(lambda row: _loss(s * row))(x).sum()))(1.0, flat)
-    _close(shared, (slopes * flat).sum())
-
-
-def test_second_derivatives_of_batches():
-    x = _inputs(3)
-    v = jnp.asarray(np.random.default_rng(3).standard_normal(x.shape))
-    slopes = jax.grad(lambda x: jax.vmap(_loss)(x).sum())
-    along = jax.jit(lambda x, v: jax.jvp(slopes, (x,), (v,))[1])(x, v)
-    _close(along, jnp.einsum("bij,bj->bi", _each(hessian, x), v), 1e-9)
-    full = jax.jit(jax.jacfwd(slopes))(x)
-    blocks = np.asarray(full)[np.arange(3), :, np.arange(3)]
-    _close(blocks, _each(hessian, x), 1e-9)
-    assert np.abs(np.asarray(full)[0, :, 1]).max() == 0  # worlds do not touch
-
-
-def test_scans():
-    x = _inputs()
-    expected = jax.jit(jax.grad(_path))(x)
-    _close(expected, _differences(path, x), LEFT)
-    _close(jax.jit(jax.jacfwd(_path))(x), expected)
-    batch = _inputs(3)
-    slopes = _each(jax.jit(jax.grad(_path)), batch)
-    _close(jax.jit(jax.vmap(jax.grad(_path)))(batch), slopes)
-    _close(jax.jit(jax.grad(lambda x: jax.vmap(_path)(x).sum()))(batch), slopes)
-
-
-def test_a_scan_of_a_batch():
-    """The worlds step together, as in a simulation, and the derivative goes through the whole."""
-    batch = _inputs(3)
-    slopes = _each(jax.jit(jax.grad(_path)), batch)
+def test_scan_of_a_batch():
+    """The worlds step together, as in a simulation, and the derivative goes back through the whole."""
 
     def together(x):
         model, _ = _scene()
-        masses, data = jax.vmap(lambda row: (_put(row)[0].body_mass, _put(row)[1]))(x)
-        inertias = jax.vmap(lambda row: _put(row)[0].body_inertia)(x)
+        heavier, data = jax.vmap(_put)(x)
+        own = {name: getattr(heavier, name) for name in ("body_mass", "body_inertia")}
 
         def advance(d, _):
-            own = jax.vmap(lambda m, i, d: js.step(model.replace(body_mass=m, body_inertia=i), d))
-            stepped = own(masses, inertias, d)
+            stepped = jax.vmap(lambda fields, d: js.step(model.replace(**fields), d))(own, d)
             return stepped, jnp.sum(jax.vmap(_result)(stepped) ** 2)
 
-        return lax.scan(advance, data, None, length=5)[1].sum()
+        return lax.scan(advance, data, None, length=3)[1].sum()
 
-    _close(jax.jit(jax.grad(together))(batch), slopes)
-
-
-@pytest.mark.parametrize("policy", [None, jax.checkpoint_policies.dots_saveable], ids=["nothing", "dots"])
-def test_checkpoints(policy):
-    x, batch = _inputs(), _inputs(3)
-
-    def lean(x):
-        return _path(x, functools.partial(jax.checkpoint, policy=policy))
-
-    slopes = jax.jit(jax.grad(lean))
-    _close(slopes(x), jax.jit(jax.grad(_path))(x))
-    _close(jax.jit(jax.vmap(jax.grad(lean)))(batch), _each(slopes, batch))
+    _close(jax.jit(jax.grad(together))(_inputs(2)), _slopes_of_paths(), LEFT)
 
 
-def test_hessian_of_a_scan_with_checkpoints():
-    x = _inputs()
-
-    def lean(x):
-        return _path(x, jax.checkpoint)
-
-    _close(jax.jit(jax.hessian(lean))(x), _differences(jax.jit(jax.grad(_path)), x), 1e-5)
+def test_hessian_through_a_checkpoint():
+    step = jax.checkpoint(js.step)
+    hessian = jax.jit(jax.hessian(lambda x: jnp.sum(jnp.sin(_result(step(*_put(x))) + jnp.linspace(0, 2, 19)))))
+    _close(hessian(_inputs(2)[0]), _expected()[0][0, 0])
 
 
 def test_models_of_their_own():
-    """A batch of Models with one Data, and a batch of both."""
-    x = _inputs(3)
-    models, datas = jax.vmap(_put)(x)
-    expected = _each(after, x)
-    _close(jax.jit(jax.vmap(lambda m, d: _result(js.step(m, d))))(models, datas), expected)
-    one = jax.tree.map(lambda leaf: leaf[0], datas)
-    alone = jnp.stack([_result(js.step(jax.tree.map(lambda leaf, i=i: leaf[i], models), one)) for i in range(3)])
-    _close(jax.jit(jax.vmap(lambda m: _result(js.step(m, one))))(models), alone)
+    """A batch of Models with one Data."""
+    models, datas = jax.vmap(_put)(_inputs(3))
+    pick = lambda tree, i: jax.tree.map(lambda leaf: leaf[i], tree)  # noqa: E731
+    one = pick(datas, 0)
+    expected = np.stack([_result(js.step(pick(models, i), one)) for i in range(3)])
+    _close(jax.jit(jax.vmap(lambda m: _result(js.step(m, one))))(models), expected, 1e-11)
+    assert np.ptp(expected, axis=0).max() > 1e-3
