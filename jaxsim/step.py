@@ -1,9 +1,9 @@
-"""The public stepping functions: forward, step, inverse, rollout."""
+"""The public functions of one evaluation: forward, step, inverse."""
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 
+from jaxsim.checks.shapes import check
 from jaxsim.core.data import Data, make_data
 from jaxsim.core.enums import DisableBit, WarningType
 from jaxsim.core.fields import DATA_STATE
@@ -78,6 +78,7 @@ def forward(model: Model, data: Data) -> Data:
     Returns:
         `data` with every derived field up to date, from xpos to qacc and sensordata.
     """
+    check("forward", model, data)
     return _forward_batched(model, data)
 
 
@@ -96,6 +97,7 @@ def step(model: Model, data: Data) -> Data:
     Returns:
         The Data one `model.opt.timestep` later; derived fields are those of the state before the step.
     """
+    check("step", model, data)
     return _step_batched(model, data)
 
 
@@ -106,28 +108,5 @@ def inverse(model: Model, data: Data) -> Data:
     Returns:
         `data` with `qfrc_inverse` [nv] (N, N m) and qfrc_constraint, and the stages before them.
     """
+    check("inverse", model, data)
     return _inverse_batched(model, data)
-
-
-def rollout(model: Model, data: Data, ctrl: Array) -> tuple[Data, dict[str, Array]]:
-    """Step through a sequence of controls.
-
-    Args:
-        model: the model.
-        data: initial state.
-        ctrl: [T, nu].
-
-    Returns:
-        The final Data, and the trajectory {"time" [T], "qpos" [T, nq], "qvel" [T, nv], "act" [T, na],
-        "sensordata" [T, nsensordata]} after each step.
-    """
-
-    def advance(state, u):
-        stepped = step(model, data.replace(**state, ctrl=u))
-        carried = {name: getattr(stepped, name) for name in state}
-        seen = {name: getattr(stepped, name) for name in ("time", "qpos", "qvel", "act", "sensordata")}
-        return carried, seen
-
-    carried = ("time", "qpos", "qvel", "act", "plastic", "qacc_warmstart", "warning")
-    state, trajectory = lax.scan(advance, {name: getattr(data, name) for name in carried}, ctrl)
-    return data.replace(**state, ctrl=ctrl[-1] if ctrl.shape[0] else data.ctrl), trajectory

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxsim.checks.shapes import check
 from jaxsim.core.data import Data
 from jaxsim.core.model import Model
 from jaxsim.dynamics.position import differentiate_pos, integrate_pos
@@ -60,6 +61,7 @@ def transition_jacobians(model: Model, data: Data) -> TransitionJacobians:
 
     Source: what mjd_transitionFD approximates.
     """
+    check("transition_jacobians", model, data)
     nv, na, nu = model.nv, model.na, model.nu
     reached = jax.lax.stop_gradient(step(model, data).qpos)
 
@@ -86,6 +88,7 @@ def inverse_jacobians(model: Model, data: Data) -> InverseJacobians:
 
     Source: what mjd_inverseFD approximates.
     """
+    check("inverse_jacobians", model, data)
     nv = model.nv
 
     def after(change: Array) -> tuple[Array, Array, Array]:
