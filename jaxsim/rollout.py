@@ -71,7 +71,7 @@ def rollout(
         substeps: steps for each control; the time between controls is `substeps * model.opt.timestep`.
         remat: what reverse mode keeps. "step": what each step reads, and computes the rest again. "sqrt": that
             of about sqrt(T) control steps at a time, and runs the steps one more time. "none": everything,
-            which needs ten to fifty times the memory of "step". Values do not depend on it.
+            which takes about a hundred times the memory of "step". Values do not depend on it.
 
     Returns:
         The final Data, field by field that of repeated `step`; and what `outputs` returned, stacked: [T, ...].
