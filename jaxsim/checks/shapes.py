@@ -70,7 +70,7 @@ def check_model(caller: str, model: Any) -> None:
     parts = ((model, MODEL_REAL, ""), (model.opt, OPTION_REAL, "opt."), (model.stat, STAT_REAL, "stat."))
     for owner, table, prefix in parts:
         for fault in _faults(model, owner, table, prefix):
-            raise ValueError(f"model.{fault}{_use_models(caller, fault, prefix)}")
+            raise ValueError(f"model.{fault}{_use_models(caller, fault)}")
         _check_types(model, owner, table, f"model.{prefix}")
 
 
@@ -91,11 +91,12 @@ def _explain(caller: str, faults: list[Fault], derived: list[Fault], in_axes: st
     return ", ".join(map(str, faults))
 
 
-def _use_models(caller: str, fault: Fault, prefix: str) -> str:
+def _use_models(caller: str, fault: Fault) -> str:
     """How to run a batch of models."""
     if not fault.batched:
         return ""
-    change = f"{fault.field}=x" if not prefix else f"{prefix[:-1]}=model.{prefix[:-1]}.replace({fault.field[5:]}=x)"
+    part, _, name = fault.field.rpartition(".")
+    change = f"{part}=model.{part}.replace({name}=x)" if part else f"{name}=x"
     rest = "" if caller == "set_const" else ", data"
     return f": use jax.vmap(lambda x: js.{caller}(model.replace({change}){rest}))"
 

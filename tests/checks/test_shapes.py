@@ -108,7 +108,7 @@ TRANSFORMATIONS = {
 
 @pytest.mark.parametrize("name", TRANSFORMATIONS)
 def test_under_transformations(name):
-    with pytest.raises(ValueError, match=r"^qpos has shape \(3,\), expected \(6,\) \[nq\]$") as caught:
+    with pytest.raises(ValueError, match=r"^qpos has shape \(3,\), expected \(6,\) \[nq\]") as caught:
         TRANSFORMATIONS[name](*_scene())
     ours = [f for f in traceback.extract_tb(caught.tb) if "/jaxsim/" in f.filename]
     assert [f.name for f in ours] == ["step", "check"]  # nothing of the inside
