@@ -60,9 +60,9 @@ XML = """
 """
 WORLDS = 8
 CASES = [(i, p) for i in ("implicitfast", "RK4") for p in ("float32", "float64")]
-# a world of a batch and the same one alone are compiled apart and round apart, and the solver amplifies that: by
-# the condition number of H, about a thousand here
-TOLERANCE = {"float32": 2e-4, "float64": 1e-11}
+# a world of a batch and the same one alone are compiled apart and round apart, and the solver amplifies that by the
+# condition number of H: ten thousand, from masses of 1 kg beside inertias of 4e-4 kg m^2
+TOLERANCE = {"float32": 1e-3, "float64": 1e-11}
 
 
 @functools.cache
