@@ -24,8 +24,9 @@ from jaxsim.queries.jacobians import (
 from jaxsim.queries.mass_matrix import full_m, mul_m, solve_m
 from jaxsim.queries.motion import object_acceleration, object_velocity
 from jaxsim.queries.ray import ray
+from jaxsim.rollout import rollout
 from jaxsim.stages.set_const import set_const
-from jaxsim.step import forward, inverse, rollout, step
+from jaxsim.step import forward, inverse, step
 
 __all__ = [
     "ConstraintRows",

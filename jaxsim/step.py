@@ -1,11 +1,11 @@
-"""The public stepping functions: forward, step, inverse, rollout."""
+"""The public functions of one evaluation: forward, step, inverse."""
 
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 
+from jaxsim.checks.shapes import check
 from jaxsim.core.data import Data, counted, make_data
 from jaxsim.core.enums import DisableBit, WarningType
 from jaxsim.core.fields import DATA_STATE
@@ -45,6 +45,15 @@ def repeated_step(known: Any, model: Model, data: Data) -> Data:
     return _step(model, data, known)[0]
 
 
+def _keep_solution(model: Model, data: Data) -> tuple[tuple[Data, Any], Any]:
+    stepped, solved = _step(model, data)
+    return (stepped, solved), solved
+
+
+def _repeat_with_solution(known: Any, model: Model, data: Data) -> tuple[Data, Any]:
+    return repeated_step(known, model, data), known
+
+
 def _check(model: Model, data: Data, field: str, warning: WarningType) -> Data:
     """Reset the world if a field of its state is invalid (mj_checkPos, mj_checkVel)."""
     bad = jnp.any(is_bad(getattr(data, field))) if getattr(data, field).shape[0] else jnp.zeros((), bool)
@@ -78,8 +87,7 @@ def _select(condition: Array, a: Data, b: Data) -> Data:
 
 
 _forward_batched = batched(_forward, _repeated_forward)
-_step_batched = batched(_step, repeated_step)
-solved_step = batched(_step)  # with what it solved for; not to be differentiated
+solved_step = batched(_keep_solution, _repeat_with_solution)  # Data, and what was solved for, which counts as constant
 _inverse_batched = batched(inverse_stage)
 
 
@@ -94,6 +102,7 @@ def forward(model: Model, data: Data) -> Data:
     Returns:
         `data` with every derived field up to date, from xpos to qacc and sensordata.
     """
+    check("forward", model, data)
     return _forward_batched(model, data)
 
 
@@ -112,7 +121,8 @@ def step(model: Model, data: Data) -> Data:
     Returns:
         The Data one `model.opt.timestep` later; derived fields are those of the state before the step.
     """
-    return _step_batched(model, data)
+    check("step", model, data)
+    return solved_step(model, data)[0]
 
 
 @jax.jit
@@ -122,28 +132,5 @@ def inverse(model: Model, data: Data) -> Data:
     Returns:
         `data` with `qfrc_inverse` [nv] (N, N m) and qfrc_constraint, and the stages before them.
     """
+    check("inverse", model, data)
     return _inverse_batched(model, data)
-
-
-def rollout(model: Model, data: Data, ctrl: Array) -> tuple[Data, dict[str, Array]]:
-    """Step through a sequence of controls.
-
-    Args:
-        model: the model.
-        data: initial state.
-        ctrl: [T, nu].
-
-    Returns:
-        The final Data, and the trajectory {"time" [T], "qpos" [T, nq], "qvel" [T, nv], "act" [T, na],
-        "sensordata" [T, nsensordata]} after each step.
-    """
-
-    def advance(state, u):
-        stepped = step(model, data.replace(**state, ctrl=u))
-        carried = {name: getattr(stepped, name) for name in state}
-        seen = {name: getattr(stepped, name) for name in ("time", "qpos", "qvel", "act", "sensordata")}
-        return carried, seen
-
-    carried = ("time", "qpos", "qvel", "act", "plastic", "qacc_warmstart", "warning")
-    state, trajectory = lax.scan(advance, {name: getattr(data, name) for name in carried}, ctrl)
-    return data.replace(**state, ctrl=ctrl[-1] if ctrl.shape[0] else data.ctrl), trajectory

@@ -8,7 +8,6 @@ With 3 pairs of 2 candidates each and room for all 6, slot 5 always is the secon
 nothing is ever moved. With room for 4 the deepest 4 are chosen at run time.
 """
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import jax
@@ -24,7 +23,7 @@ from jaxsim.collision.table import COLLIDERS
 from jaxsim.core.data import Contact, Data, empty_contact
 from jaxsim.core.enums import GeomType, WarningType
 from jaxsim.core.model import Model
-from jaxsim.core.topology import Topology
+from jaxsim.core.topology import Topology, per_topology
 
 Array = jax.Array
 
@@ -54,7 +53,7 @@ def fixed_pairs(m: Model) -> np.ndarray | None:
     return _fixed_pairs(m.topology, int(m.opt.disableflags))
 
 
-@lru_cache(maxsize=64)
+@per_topology
 def _fixed_pairs(t: Topology, disableflags: int) -> np.ndarray | None:
     pairs, index = candidate_pairs(t, disableflags), []
     for kinds, members in groups(pairs, t):

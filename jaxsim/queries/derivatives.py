@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jaxsim.checks.shapes import check
 from jaxsim.core.data import Data
 from jaxsim.core.model import Model
 from jaxsim.dynamics.position import differentiate_pos, integrate_pos
@@ -65,6 +66,7 @@ def transition_jacobians(model: Model, data: Data) -> TransitionJacobians:
 
     Source: what mjd_transitionFD approximates.
     """
+    check("transition_jacobians", model, data)
     end, solved = solved_step(*lax.stop_gradient((model, data)))
     none = [jnp.zeros(n, data.qpos.dtype) for n in (model.nv, model.nv, model.na, model.nu)]
     *of_state, (B, D) = _slopes(functools.partial(_transition, solved, end.qpos, model, data), none)
@@ -94,6 +96,7 @@ def inverse_jacobians(model: Model, data: Data) -> InverseJacobians:
 
     Source: what mjd_inverseFD approximates.
     """
+    check("inverse_jacobians", model, data)
     none = [jnp.zeros(model.nv, data.qpos.dtype)] * 3
     force, sensor, inertia = zip(*_slopes(functools.partial(_inverse, model, data), none))
     return InverseJacobians._make([*force, *sensor, inertia[0]])

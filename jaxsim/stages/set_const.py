@@ -13,6 +13,7 @@ import numpy as np
 from jaxsim.algebra import quaternion, spatial, vector
 from jaxsim.algebra.select import product, put, take
 from jaxsim.algebra.tree import ancestor, subtree
+from jaxsim.checks.shapes import check_model
 from jaxsim.core.data import Data, make_data
 from jaxsim.core.enums import MINVAL, EqType, GeomType, JointType, ObjType
 from jaxsim.core.model import Model
@@ -40,6 +41,7 @@ def set_const(model: Model) -> Model:
         dof_length, dof_invweight0, body_invweight0, tendon_length0, tendon_invweight0, actuator_length0,
         actuator_acc0, the eq_data of connects and welds, and the cam_ and light_ fields ending in 0.
     """
+    check_model("set_const", model)
     m = model.replace(body_subtreemass=product(subtree(model.topology), model.body_mass))
     m = _geom_bounds(m)
     d = com_pos(m, kinematics(m, make_data(m)))

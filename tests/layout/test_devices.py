@@ -50,6 +50,35 @@ def test_derivatives_through_two_devices(float32):
     np.testing.assert_allclose(two.body_mass, one.body_mass, rtol=1e-4)  # float32 sums in another order
 
 
+STOPPED = """<mujoco><option tolerance="0"/><worldbody><body>
+  <joint name="rail" type="slide" axis="1 0 0" range="-1 .01" limited="true" damping="1"/> <geom size=".1"/>
+  <site name="tip" pos=".1 0 0"/></body></worldbody>
+  <actuator><motor joint="rail" gear="20"/></actuator></mujoco>"""
+
+
+def test_rollouts_and_their_gradients_on_two_devices():
+    """The final Data, what is recorded, and derivatives by each world's controls and by the model they share."""
+    model = js.load(STOPPED)
+    worlds = jax.vmap(lambda v: js.make_data(model).replace(qvel=v))(jnp.linspace(0.5, 2, 4).reshape(4, 1))
+    controls = jnp.asarray(np.random.default_rng(0).standard_normal((4, 5, 1)))
+
+    def run(vmap, mass, controls):
+        heavier = model.replace(body_mass=model.body_mass * mass)
+        ends, path = vmap(js.rollout, (None, 0, 0))(heavier, worlds, controls)
+        return (ends.site_xpos**2).sum() + (path["qvel"] ** 2).sum(), (ends, path)
+
+    def slopes(vmap):
+        fun = jax.value_and_grad(lambda mass, u: run(vmap, mass, u), (0, 1), has_aux=True)
+        return jax.jit(fun)(jnp.ones(()), controls)
+
+    (_, one), by_one = slopes(jax.vmap)
+    (_, two), by_two = slopes(devices.vmap)
+    assert len(two[0].qpos.sharding.device_set) == 2
+    assert np.max(one[0].nefc) == 1 and np.abs(by_one[0]) > 1e-3 and np.abs(by_one[1]).min() > 1e-9
+    for a, b in zip(jax.tree.leaves((one, by_one)), jax.tree.leaves((two, by_two))):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
+
+
 def test_simulate_gives_the_same_on_any_number_of_devices(capsys, tmp_path):
     saved = []
     for count in (1, 2):

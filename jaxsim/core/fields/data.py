@@ -61,9 +61,7 @@ class DataDerived:
     energy: Array = real("2", "J", "potential and kinetic energy, where the flag asks for them")
     solver_niter: Array = integer("", "iterations that the solver took")
     solver_converged: Array = flag("", "whether the solver stopped because it had converged")
-    solver_residual: Array = real(
-        "", "1", "gradient norm over trace(M) at the end, which the tolerance bounds"
-    )
+    solver_residual: Array = real("", "1", "gradient norm over trace(M) at the end, which the tolerance bounds")
     ncon: Array = integer("", "number of active contacts")
     nefc: Array = integer("", "number of active constraint rows")
     warning: Array = integer("7", "how often each mjtWarning occurred in this world since it was made")
