@@ -147,10 +147,13 @@ def newell_normals(points: Array, outlines: list[Array]) -> Array:
     """Unit normals [n, 3] of polygons, from the area that their outline projects on each coordinate plane."""
     if not outlines:
         return np.zeros((0, 3))
-    owner = np.repeat(np.arange(len(outlines)), [len(o) for o in outlines])
-    here = points[np.concatenate(outlines)]
-    after = points[np.concatenate([np.roll(o, -1) for o in outlines])]
-    origin = points[[o[0] for o in outlines]][owner]
+    length = np.array([len(o) for o in outlines])
+    owner, end = np.repeat(np.arange(len(outlines)), length), np.cumsum(length)
+    ids = np.concatenate(outlines)
+    following = np.arange(1, len(ids) + 1)
+    following[end - 1] = end - length  # the last corner of each is followed by its first
+    here, after = points[ids], points[ids[following]]
+    origin = here[end - length][owner]
     normal = np.zeros((len(outlines), 3))
     np.add.at(normal, owner, np.cross(here - origin, after - origin))
     return normal / np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), MINVAL)

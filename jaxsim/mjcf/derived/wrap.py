@@ -46,9 +46,11 @@ def wrap(x0: Array, x1: Array, pos: Array, mat: Array, radius: Array, is_sphere:
     else:
         local = _local(mat, side - pos)
         inside = norm(local) < radius
-        through, around = _through(d0, d1, radius), _around(d0, d1, times(axes, local), radius)
-        touches, length = (np.where(inside, a, b) for a, b in zip(through[:2], around[:2]))
-        t0, t1 = (np.where(inside[..., None], a, b) for a, b in zip(through[2:], around[2:]))
+        touches, length, t0, t1 = _around(d0, d1, times(axes, local), radius)
+        if inside.any():  # which takes much longer
+            through = _through(d0, d1, radius)
+            touches, length = (np.where(inside, a, b) for a, b in zip(through[:2], (touches, length)))
+            t0, t1 = (np.where(inside[..., None], a, b) for a, b in zip(through[2:], (t0, t1)))
     w0, w1 = (np.einsum("...k,...kj->...j", t, axes) for t in (t0, t1))
     if not is_sphere:
         straight0, straight1 = norm(d0 - t0), norm(d1 - t1)
