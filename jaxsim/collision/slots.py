@@ -38,7 +38,7 @@ class ContactSlots(NamedTuple):
     pos: Array  # [n, 3] m
     frame: Array  # [n, 3, 3] rows are normal and tangents
     pair: Array | None  # [n] row of the candidate table; None where each slot belongs to one pair for good
-    params: PairParams  # of each slot's pair [n, ...]
+    params: PairParams  # of all candidate pairs; `slot_params` picks those of the slots
     detected: Array  # [] number of contacts found, also of those without a slot
     overflow: Array  # [] bool: some were dropped
 
@@ -76,6 +76,11 @@ def of_slots(m: Model, slots: ContactSlots, table: Array) -> Array:
     return take(table, fixed_pairs(m)) if slots.pair is None else gather(table, slots.pair)
 
 
+def slot_params(m: Model, slots: ContactSlots) -> PairParams:
+    """The parameters of each slot's pair [n, ...]."""
+    return slots.params.rows(fixed_pairs(m) if slots.pair is None else slots.pair)
+
+
 def fill_slots(m: Model, found: Candidates, pair: Array | None, params: PairParams, overflow: Array) -> ContactSlots:
     """Put candidates [k] into slots; the deepest where there are more candidates than slots.
 
@@ -92,8 +97,7 @@ def fill_slots(m: Model, found: Candidates, pair: Array | None, params: PairPara
         slot = slots_from_rank(rank_by(found.dist), size)
         found, pair = Candidates(*(gather(x, slot) for x in found)), gather(pair, slot)
     frame = make_frame(found.normal, found.tangent)
-    chosen = params.rows(fixed_pairs(m) if pair is None else pair)
-    return ContactSlots(found.dist, found.pos, frame, pair, chosen, detected, overflow | (detected > size))
+    return ContactSlots(found.dist, found.pos, frame, pair, params, detected, overflow | (detected > size))
 
 
 def contact_buffer(m: Model, d: Data, slots: ContactSlots | None) -> Data:
@@ -102,10 +106,13 @@ def contact_buffer(m: Model, d: Data, slots: ContactSlots | None) -> Data:
         return d.replace(contact=empty_contact(m), ncon=jnp.zeros((), jnp.int32))
     order, idle = buffer_order(m, slots)
     pairs = pairs_of(m)
-    ints = of_slots(m, slots, jnp.asarray(np.stack([pairs.condim, pairs.geom1, pairs.geom2], axis=1), jnp.int32))
-    ints = jnp.where(idle[:, None], jnp.asarray([[0, -1, -1]], jnp.int32), gather(ints, order))
+    # the pair first: what is the same in every world is then read from one small table
+    pair = gather(jnp.asarray(fixed_pairs(m) if slots.pair is None else slots.pair, jnp.int32), order)
+    params = slots.params.rows(pair)
+    ints = gather(jnp.asarray(np.stack([pairs.condim, pairs.geom1, pairs.geom2], axis=1), jnp.int32), pair)
+    ints = jnp.where(idle[:, None], jnp.asarray([[0, -1, -1]], jnp.int32), ints)
     geometry = jnp.concatenate([slots.dist[:, None], slots.pos, slots.frame.reshape(-1, 9)], axis=1)
-    geometry, params = gather(geometry, order), slots.params.rows(order)
+    geometry = gather(geometry, order)
     contact = Contact(
         {
             "dist": jnp.where(idle, NO_CONTACT, geometry[:, 0]),

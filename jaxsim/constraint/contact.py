@@ -10,7 +10,7 @@ from jax import lax
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
 from jaxsim.algebra.tree import ancestor
-from jaxsim.collision.slots import ContactSlots, of_slots, pairs_of
+from jaxsim.collision.slots import ContactSlots, of_slots, pairs_of, slot_params
 from jaxsim.constraint.impedance import impedance, reference, regularization
 from jaxsim.constraint.row_table import row_table
 from jaxsim.core.data import Data
@@ -41,7 +41,7 @@ def contact_rows(m: Model, d: Data, slots: ContactSlots) -> ContactRows:
 
     A pyramid edge is normal +- friction_i * axis_i, so its aref is the same combination of the axes' aref.
     """
-    p, dim = slots.params, row_table(m).contact_dim
+    p, dim = slot_params(m, slots), row_table(m).contact_dim
     active = slots.dist < p.margin
     # far from zero only in idle slots, where it would overflow in float32
     pos = jnp.where(active, slots.dist - p.margin, 0)
