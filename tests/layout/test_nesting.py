@@ -239,6 +239,19 @@ def test_hessian_of_a_scan():
     _close(hessian, _difference(np.asarray(slopes)), 1e-5)
 
 
+@pytest.mark.xfail(strict=True, raises=TypeError, reason="the rule of a derivative leaves empty fields without worlds")
+def test_gradient_beside_the_whole_end_of_a_scan_of_a_batch():
+    """What is returned beside the gradient is Data with fields that are empty: no plasticity, no equality."""
+
+    def path(x):
+        end, seen = lax.scan(lambda d, _: (js.step(_scene()[0], d), d.qvel), _put(x)[1], None, length=3)
+        return jnp.sum(seen**2), end
+
+    fun = jax.value_and_grad(lambda x: (lambda y, end: (y.sum(), end))(*jax.vmap(path)(x)), has_aux=True)
+    (_, end), _ = jax.jit(fun)(_inputs(2))
+    assert end.plastic.shape == (2, 0) and end.qpos.shape == (2, 3)
+
+
 def test_models_of_their_own():
     """A batch of Models with one Data."""
     models, datas = jax.vmap(_put)(_inputs(3))
