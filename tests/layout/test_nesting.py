@@ -46,6 +46,7 @@ def _scene():
 
 def _inputs(*shape: int):
     """Velocities, controls and a factor of the masses: [..., nv + nu + 1]."""
+    _scene()  # loaded here, outside of any trace
     center = np.array([0.4, -0.1, 0.3, 0.5, -0.4, 1.0])
     noise = 0.05 * np.random.default_rng(0).standard_normal((*shape, center.size))
     return jnp.asarray(noise + center.reshape((1,) * len(shape) + (-1,)))
