@@ -65,7 +65,8 @@ def test_rollouts_and_their_gradients_on_two_devices():
     def run(vmap, mass, controls):
         heavier = model.replace(body_mass=model.body_mass * mass)
         ends, path = vmap(js.rollout, (None, 0, 0))(heavier, worlds, controls)
-        return (ends.site_xpos**2).sum() + (path["qvel"] ** 2).sum(), (ends, path)
+        seen = {"qpos": ends.qpos, "site_xpos": ends.site_xpos, "nefc": ends.nefc, "path": path["qvel"]}
+        return (ends.site_xpos**2).sum() + (path["qvel"] ** 2).sum(), seen
 
     def slopes(vmap):
         fun = jax.value_and_grad(lambda mass, u: run(vmap, mass, u), (0, 1), has_aux=True)
@@ -73,8 +74,8 @@ def test_rollouts_and_their_gradients_on_two_devices():
 
     (_, one), by_one = slopes(jax.vmap)
     (_, two), by_two = slopes(devices.vmap)
-    assert len(two[0].qpos.sharding.device_set) == 2
-    assert np.max(one[0].nefc) == 1 and np.abs(by_one[0]) > 1e-3 and np.abs(by_one[1]).min() > 1e-9
+    assert len(two["qpos"].sharding.device_set) == 2
+    assert np.max(one["nefc"]) == 1 and np.abs(by_one[0]) > 1e-3 and np.abs(by_one[1]).min() > 1e-9
     for a, b in zip(jax.tree.leaves((one, by_one)), jax.tree.leaves((two, by_two))):
         np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
 

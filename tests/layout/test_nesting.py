@@ -46,6 +46,7 @@ def _scene():
 
 def _inputs(*shape: int):
     """Velocities, controls and a factor of the masses: [..., nv + nu + 1]."""
+    _scene()  # loaded here, outside of any trace
     center = np.array([0.4, -0.1, 0.3, 0.5, -0.4, 1.0])
     noise = 0.05 * np.random.default_rng(0).standard_normal((*shape, center.size))
     return jnp.asarray(noise + center.reshape((1,) * len(shape) + (-1,)))
@@ -237,6 +238,19 @@ def test_hessian_of_a_scan():
     hessian = jax.jit(jax.hessian(_path))(_inputs(2)[0])
     slopes = jax.jit(jax.vmap(jax.grad(_path)))(_around(_inputs(2)[0]))
     _close(hessian, _difference(np.asarray(slopes)), 1e-5)
+
+
+@pytest.mark.xfail(strict=True, raises=TypeError, reason="the rule of a derivative leaves empty fields without worlds")
+def test_gradient_beside_the_whole_end_of_a_scan_of_a_batch():
+    """What is returned beside the gradient is Data with fields that are empty: no plasticity, no equality."""
+
+    def path(x):
+        end, seen = lax.scan(lambda d, _: (js.step(_scene()[0], d), d.qvel), _put(x)[1], None, length=3)
+        return jnp.sum(seen**2), end
+
+    fun = jax.value_and_grad(lambda x: (lambda y, end: (y.sum(), end))(*jax.vmap(path)(x)), has_aux=True)
+    (_, end), _ = jax.jit(fun)(_inputs(2))
+    assert end.plastic.shape == (2, 0) and end.qpos.shape == (2, 3)
 
 
 def test_models_of_their_own():
