@@ -5,7 +5,6 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from jaxsim.algebra.select import put, take
 from jaxsim.collision.compact import gather
@@ -32,8 +31,10 @@ class PairParams(NamedTuple):
         columns = [x if x.ndim == 2 else x[:, None] for x in self]
         table = jnp.concatenate(columns, axis=1)
         chosen = take(table, index) if isinstance(index, np.ndarray) else gather(table, index)
-        parts = lax.split(chosen, [c.shape[1] for c in columns], axis=1)
-        return PairParams(*(new if old.ndim == 2 else new[:, 0] for old, new in zip(self, parts)))
+        end = np.cumsum([c.shape[1] for c in columns])
+        return PairParams(
+            *(chosen[:, e - x.shape[1] : e] if x.ndim == 2 else chosen[:, e - 1] for x, e in zip(self, end))
+        )
 
 
 def pair_params(m: Model, pairs: Pairs) -> PairParams:
