@@ -84,8 +84,7 @@ def flatten(jaxpr, consts, args: list[Value]) -> tuple[list[Line], list]:
             inputs = [read(v) for v in eqn.invars]
             inner = INLINE.get(eqn.primitive.name)
             if inner is not None:
-                closed = eqn.params[inner]
-                outs = walk(closed.jaxpr, closed.consts, inputs)
+                outs = walk(*_program(eqn.params[inner]), inputs)
             elif all(v.aval.size == 0 for v in eqn.outvars):
                 outs = [jnp.zeros(v.aval.shape, v.aval.dtype) for v in eqn.outvars]
             elif any(isinstance(x, Slot) for x in inputs):
@@ -147,10 +146,11 @@ def kernel_size(eqn, batched: list[bool]) -> int | None:
 
 def program_size(closed, batched: list[bool]) -> int | None:
     """The same for a whole program."""
-    env = dict.fromkeys(closed.jaxpr.constvars, False)
-    env.update(zip(closed.jaxpr.invars, batched))
+    jaxpr, _ = _program(closed)
+    env = dict.fromkeys(jaxpr.constvars, False)
+    env.update(zip(jaxpr.invars, batched))
     total = 0
-    for eqn in closed.jaxpr.eqns:
+    for eqn in jaxpr.eqns:
         flags = [not isinstance(v, Literal) and env[v] for v in eqn.invars]
         size = kernel_size(eqn, flags)
         if size is None:
@@ -162,7 +162,7 @@ def program_size(closed, batched: list[bool]) -> int | None:
 
 def live_bytes(closed) -> int:
     """The most that a program holds at a time of what it computes, if every result is stored."""
-    jaxpr = closed.jaxpr
+    jaxpr, _ = _program(closed)
     last = {v: i for i, eqn in enumerate(jaxpr.eqns) for v in eqn.invars if not isinstance(v, Literal)}
     last.update((v, len(jaxpr.eqns)) for v in jaxpr.outvars if not isinstance(v, Literal))
     size: dict = {}
@@ -179,7 +179,12 @@ def live_bytes(closed) -> int:
 def _inner(eqn) -> list:
     """The programs that an equation has as parameters."""
     values = (x for p in eqn.params.values() for x in (p if isinstance(p, (list, tuple)) else [p]))
-    return [x for x in values if hasattr(x, "jaxpr") and hasattr(x, "consts")]
+    return [x for x in values if hasattr(x, "eqns") or hasattr(x, "jaxpr")]
+
+
+def _program(program) -> tuple:
+    """The jaxpr and the constants of a parameter, which holds them together, or has no constants."""
+    return (program.jaxpr, program.consts) if hasattr(program, "consts") else (program, ())
 
 
 # primitives that only wrap another program
@@ -191,7 +196,7 @@ INLINE = {
     "custom_jvp_call": "call_jaxpr",
     "custom_vjp_call": "call_jaxpr",
     "custom_vmap_call": "call",
-    "remat": "jaxpr",
+    "remat2": "jaxpr",
     "checkpoint": "jaxpr",
 }
 

@@ -233,14 +233,12 @@ def test_hessian_through_a_checkpoint():
     _close(hessian(_inputs(2)[0]), _expected()[0][0, 0])
 
 
-@pytest.mark.xfail(strict=True, raises=NotImplementedError, reason="a scan's reverse mode drops custom_jvp rules")
 def test_hessian_of_a_scan():
     hessian = jax.jit(jax.hessian(_path))(_inputs(2)[0])
     slopes = jax.jit(jax.vmap(jax.grad(_path)))(_around(_inputs(2)[0]))
     _close(hessian, _difference(np.asarray(slopes)), 1e-5)
 
 
-@pytest.mark.xfail(strict=True, raises=TypeError, reason="the rule of a derivative leaves empty fields without worlds")
 def test_gradient_beside_the_whole_end_of_a_scan_of_a_batch():
     """What is returned beside the gradient is Data with fields that are empty: no plasticity, no equality."""
 
