@@ -10,7 +10,7 @@ import numpy as np
 from jaxsim.core.enums import WarningType
 from jaxsim.core.fields import CONTACT, DATA_DERIVED, DATA_STATE
 from jaxsim.core.fields.data import ContactFields, DataDerived, DataState
-from jaxsim.core.fields.field import Child
+from jaxsim.core.fields.field import Child, Field
 from jaxsim.core.model import Model
 from jaxsim.core.record import Record, register
 
@@ -41,9 +41,13 @@ class Data(Record, DataState, DataDerived):
     contact: Contact = Child("the buffer of contacts")  # type: ignore[assignment]  # what is read is a Contact
 
 
+def _zeros(model: Model, field: Field) -> np.ndarray:
+    return np.zeros(field.shape(model), field.dtype or jax.dtypes.canonicalize_dtype(np.float64))
+
+
 def empty_contact(model: Model) -> Contact:
     """A contact buffer of `model.nconmax` slots, every one idle."""
-    values = {k: f.zeros(model) for k, f in CONTACT.items()}
+    values = {k: _zeros(model, f) for k, f in CONTACT.items()}
     values["dist"] += 1e10
     values["geom"] -= 1
     values["frame"][:, [0, 4, 8]] = 1
@@ -63,7 +67,7 @@ def make_data(model: Model, keyframe: str | int | None = None) -> Data:
     Raises:
         KeyError: no keyframe has this name or index.
     """
-    values: dict[str, Any] = {k: f.zeros(model) for k, f in (DATA_STATE | DATA_DERIVED).items()}
+    values: dict[str, Any] = {k: _zeros(model, f) for k, f in (DATA_STATE | DATA_DERIVED).items()}
     values["contact"] = empty_contact(model)
     values["qpos"] = model.qpos0
     values["eq_active"] = np.asarray(model.eq_active0, np.bool_)
