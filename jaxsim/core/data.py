@@ -55,7 +55,7 @@ def empty_contact(model: Model) -> Contact:
 
 
 def make_data(model: Model, keyframe: str | int | None = None) -> Data:
-    """The Data of a world at rest at qpos0, or at a keyframe.
+    """The Data of one world at rest at qpos0 [nq], or at a keyframe.
 
     Args:
         model: the model.
@@ -102,7 +102,7 @@ def reset(model: Model, data: Data) -> Data:
 
 
 def get_state(data: Data) -> dict[str, jax.Array]:
-    """The integration state and inputs by name: all that a step reads (mjSTATE_INTEGRATION); batched as `data` is."""
+    """The integration state and inputs by name, qpos [..., nq] ...: all that a step reads (mjSTATE_INTEGRATION)."""
     return {k: getattr(data, k) for k in (*INTEGRATION_STATE, *INPUTS)}
 
 
@@ -121,13 +121,13 @@ _MEANING = {
 
 
 def warnings_of(data: Data) -> dict[str, int]:
-    """Warnings that occurred, by name, with their counts summed over all worlds."""
+    """Warnings that occurred, by name, with their counts summed over all worlds; `data.warning` is [..., 7]."""
     counts = np.asarray(data.warning).reshape(-1, len(WarningType)).sum(0)
     return {w.name: int(counts[w]) for w in WarningType if counts[w]}
 
 
 def report(data: Data) -> None:
-    """Raise a Python warning for each kind of simulation warning that occurred."""
+    """Raise a Python warning for each kind of simulation warning that occurred in a world, or in a batch [B]."""
     counts = np.asarray(data.warning).reshape(-1, len(WarningType))
     for w in WarningType:
         worlds = int((counts[:, w] > 0).sum())

@@ -14,7 +14,7 @@ Array = jax.Array
 
 
 def is_bad(x: Array) -> Array:
-    """Elements that are not finite or beyond mjMAXVAL."""
+    """Elements of x [...] that are not finite or beyond mjMAXVAL: [...] bool."""
     return ~(jnp.abs(x) <= MAXVAL)
 
 

@@ -19,12 +19,12 @@ def energy(m: Model, d: Data) -> Data:
 
 
 def kinetic(m: Model, d: Data):
-    """qvel^T M qvel / 2."""
+    """qvel^T M qvel / 2 [] (J)."""
     return 0.5 * jnp.sum(d.qvel * lax.dot(d.qM, d.qvel, precision=lax.Precision.HIGHEST))
 
 
 def potential(m: Model, d: Data):
-    """Gravity and spring energy."""
+    """Gravity and spring energy [] (J)."""
     total = jnp.zeros((), d.qpos.dtype)
     if not m.opt.disables(DisableBit.GRAVITY):
         total = total - jnp.sum(m.body_mass[:, None] * d.xipos * m.opt.gravity[None])

@@ -16,13 +16,16 @@ Array = jax.Array
 
 
 def poly_force(linear: Array, poly: Array, x: Array, odd: bool = False) -> Array:
-    """Coefficient of a polynomial spring or damper: force = -x * poly_force (mju_polyForce)."""
+    """Coefficient [n] of polynomial springs or dampers, poly [n, 2]: force = -x * poly_force (mju_polyForce).
+
+    `odd` is for velocities: the force changes sign with x.
+    """
     x = jnp.abs(x) if odd else x
     return linear + x * (poly[..., 0] + x * poly[..., 1])
 
 
 def poly_force_slope(linear: Array, poly: Array, x: Array, odd: bool = False) -> Array:
-    """Derivative of x * poly_force with respect to x (mjd_xPolyForce)."""
+    """Derivative [n] of x * poly_force with respect to x [n] (mjd_xPolyForce)."""
     x = jnp.abs(x) if odd else x
     return linear + x * (2 * poly[..., 0] + x * 3 * poly[..., 1])
 

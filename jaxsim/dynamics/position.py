@@ -13,7 +13,7 @@ Array = jax.Array
 
 
 def integrate_pos(m: Model, qpos: Array, qvel: Array, dt: Array) -> Array:
-    """Advance qpos [nq] by a velocity [nv] for a time dt, on the manifold (mj_integratePos)."""
+    """Advance qpos [nq] by a velocity [nv] for a time dt [] (s), on the manifold (mj_integratePos)."""
     for kind, skip_q, skip_v in ((JointType.FREE, 3, 3), (JointType.BALL, 0, 0)):
         joints = np.flatnonzero(m.jnt_type == kind)
         if not len(joints):
@@ -28,7 +28,7 @@ def integrate_pos(m: Model, qpos: Array, qvel: Array, dt: Array) -> Array:
 
 
 def differentiate_pos(m: Model, dt: Array, qpos1: Array, qpos2: Array) -> Array:
-    """Velocity [nv] that takes qpos1 to qpos2 in a time dt (mj_differentiatePos)."""
+    """Velocity [nv] that takes qpos1 to qpos2, both [nq], in a time dt [] (s) (mj_differentiatePos)."""
     velocity = jnp.zeros(m.nv, qpos1.dtype)
     for kind, skip_q, skip_v in ((JointType.FREE, 3, 3), (JointType.BALL, 0, 0)):
         joints = np.flatnonzero(m.jnt_type == kind)
@@ -43,7 +43,7 @@ def differentiate_pos(m: Model, dt: Array, qpos1: Array, qpos2: Array) -> Array:
 
 
 def straight_coordinates(m: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Addresses in qpos and in qvel of the coordinates that add like numbers."""
+    """Addresses [k] in qpos and in qvel of the coordinates that add like numbers."""
     q: list[int] = []
     v: list[int] = []
     for j in range(m.njnt):

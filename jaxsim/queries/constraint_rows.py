@@ -33,12 +33,12 @@ class ConstraintRows(NamedTuple):
     """
 
     J: Array  # [n, nv]
-    pos: Array  # [n]
-    margin: Array  # [n]
-    aref: Array  # [n]
-    D: Array  # [n]
-    frictionloss: Array  # [n]
-    force: Array  # [n]
+    pos: Array  # [n] m, rad
+    margin: Array  # [n] m, rad
+    aref: Array  # [n] m/s^2, rad/s^2
+    D: Array  # [n] kg, kg m^2; zero for idle rows
+    frictionloss: Array  # [n] N, N m
+    force: Array  # [n] N, N m
     active: Array  # [n] bool
     type: Array  # [n] ConstraintType
     id: Array  # [n]
@@ -51,7 +51,7 @@ class ConstraintRows(NamedTuple):
 
 @jax.jit
 def constraint_rows(model: Model, data: Data) -> ConstraintRows:
-    """Every constraint row of the state of `data`, with the forces that go with `data.qacc`.
+    """Every constraint row of the state of `data`, with the forces [n] that go with `data.qacc` [nv].
 
     Args:
         model: the model.

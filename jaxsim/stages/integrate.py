@@ -25,7 +25,10 @@ Array = jax.Array
 
 
 def advance(m: Model, d: Data, qacc: Array, qvel: Array | None = None) -> Data:
-    """Activations, velocities, positions and time, one time step on (mj_advance)."""
+    """act [na], qvel [nv], qpos [nq] and time, one time step on with qacc [nv] (mj_advance).
+
+    Positions move with the new velocity, or with `qvel` [nv] if given, as the stages of RK4 do.
+    """
     dt = m.opt.timestep
     act = d.act if m.opt.disables(DisableBit.ACTUATION) else next_activation(m, d)
     velocity = d.qvel + dt * qacc
@@ -102,7 +105,7 @@ def _gram(m: Model, J: Array, weight: Array) -> Array:
 
 
 def standalone_free_bodies(m: Model) -> np.ndarray:
-    """Bodies with one free joint and no children that move relative to them (mj_isFreeBody)."""
+    """Ids [k] of bodies with one free joint and no children that move relative to them (mj_isFreeBody)."""
     free = m.jnt_bodyid[m.jnt_type == JointType.FREE]
     tree_dofs = np.bincount(m.dof_treeid, minlength=m.ntree)
     return np.array([b for b in free if tree_dofs[m.body_treeid[b]] == 6], int)

@@ -70,7 +70,7 @@ def _inverse_weights(m: Model, d: Data, ten_J: Array, moment: Array) -> Model:
 
 
 def product_of(a: Array, b: Array) -> Array:
-    """Matrix product at full precision."""
+    """Matrix product [n, m] times [m, k] at full precision."""
     return jax.lax.dot(a, b, precision=jax.lax.Precision.HIGHEST)
 
 
