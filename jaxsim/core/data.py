@@ -107,7 +107,7 @@ def get_state(data: Data) -> dict[str, jax.Array]:
 
 
 def set_state(data: Data, state: dict[str, jax.Array]) -> Data:
-    """`data` with a state from `get_state`; derived fields are stale until `forward`."""
+    """`data` with a state from `get_state`, qpos [..., nq] ...; derived fields are stale until `forward`."""
     return data.replace(**state)
 
 

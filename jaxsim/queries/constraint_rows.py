@@ -44,7 +44,7 @@ class ConstraintRows(NamedTuple):
     id: Array  # [n]
 
     def compact(self) -> "ConstraintRows":
-        """The active rows alone, as numpy arrays: what MuJoCo has in d.efc_J, efc_pos ... (host only)."""
+        """The active rows [nefc] alone, as numpy arrays: what MuJoCo has in d.efc_J, efc_pos ... (host only)."""
         host = jax.device_get(self)
         return ConstraintRows(*(np.asarray(x)[np.asarray(host.active)] for x in host))
 

@@ -96,3 +96,21 @@ def test_files_are_short():
 def test_folders_say_what_they_are():
     for path in ROOT.rglob("__init__.py"):
         assert ast.get_docstring(ast.parse(path.read_text())), name(path)
+
+
+def test_what_takes_or_gives_arrays_says_their_shapes():
+    """Public functions of the physics: layout speaks of programs, the compiler of elements."""
+    silent, seen = [], 0
+    for module, path in MODULES.items():
+        if top(module) in ("layout", "mjcf", "commands", "viewer"):
+            continue
+        for node in ast.parse(path.read_text()).body:
+            if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
+                continue
+            annotations = [a.annotation for a in (*node.args.args, *node.args.kwonlyargs)] + [node.returns]
+            if any(a is not None and "Array" in ast.unparse(a) for a in annotations):
+                seen += 1
+                if "[" not in (ast.get_docstring(node) or ""):
+                    silent.append(f"{name(path)}:{node.lineno} {node.name}")
+    assert not silent
+    assert seen > 100
