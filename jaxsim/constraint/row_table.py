@@ -26,8 +26,8 @@ from jaxsim.constraint.scalar import ScalarRows
 from jaxsim.core.enums import Cone, ConstraintType, DisableBit, EqType, JointType
 from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology, per_topology
+from jaxsim.dynamics.coordinates import SCALAR
 
-SCALAR_JOINTS = (JointType.SLIDE, JointType.HINGE)
 FRICTION = (ConstraintType.FRICTION_DOF, ConstraintType.FRICTION_TENDON)
 
 
@@ -64,7 +64,7 @@ FAMILIES: tuple[Family, ...] = (
         lambda t, dofs: dofs, (1,),
     ),
     Family(
-        _C.LIMIT_JOINT, _D.LIMIT, 2, _limited_joints(*SCALAR_JOINTS), scalar_limits,
+        _C.LIMIT_JOINT, _D.LIMIT, 2, _limited_joints(*SCALAR), scalar_limits,
         lambda t, joints: t.jnt_dofadr[joints], (1, -1),
     ),
     _equality(EqType.CONNECT, 3, connect),

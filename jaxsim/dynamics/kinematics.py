@@ -10,6 +10,7 @@ from jaxsim.algebra.tree import pose_jumps
 from jaxsim.core.data import Data
 from jaxsim.core.enums import JointType
 from jaxsim.core.model import Model
+from jaxsim.dynamics.coordinates import positions_of, quats_of, read
 
 Array = jax.Array
 
@@ -72,9 +73,7 @@ def _local_poses(m: Model, d: Data) -> tuple[Array, Array, Array, Array]:
         free, bodies_free = joints[is_free], bodies[is_free]
         joints, bodies = joints[~is_free], bodies[~is_free]
         if len(free):  # the coordinates are the pose itself, and the model's own counts in qpos0 only
-            adr = m.jnt_qposadr[free]
-            root = take(d.qpos, (adr[:, None] + np.arange(3)).ravel()).reshape(-1, 3)
-            turn = take(d.qpos, (adr[:, None] + np.arange(3, 7)).ravel()).reshape(-1, 4)
+            root, turn = read(d.qpos, positions_of(m, free)), read(d.qpos, quats_of(m, free))
             pos = put(pos, bodies_free, root)
             quat = put(quat, bodies_free, vector.normalize(turn))
             anchors.append((free, root))
@@ -116,8 +115,7 @@ def _apply_joints(m: Model, d: Data, joints: np.ndarray, pos: Array, quat: Array
         angle = take(d.qpos, adr[hinge]) - take(m.qpos0, adr[hinge])
         turns.append((hinge, quaternion.from_axis_angle(take(m.jnt_axis, joints[hinge]), angle)))
     if len(ball):
-        turn = take(d.qpos, (adr[ball][:, None] + np.arange(4)).ravel()).reshape(-1, 4)
-        turns.append((ball, vector.normalize(turn)))
+        turns.append((ball, vector.normalize(read(d.qpos, quats_of(m, joints[ball])))))
     if turns:
         rotating = np.concatenate([i for i, _ in turns])
         turn = jnp.concatenate([t for _, t in turns]) if len(turns) > 1 else turns[0][1]
