@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 from jaxsim import models
-from jaxsim.checks import throughput
+from jaxsim.commands import throughput
 from jaxsim.commands.bench import ratios
 
 

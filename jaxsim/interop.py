@@ -65,7 +65,7 @@ def get_data(model: Model, mj_model: Any, data: Data) -> Any:
     Args:
         model: the model.
         mj_model: the mjModel that it was made of.
-        data: of one world.
+        data: of one world, without batch axes.
     """
     import mujoco
 

@@ -1,4 +1,4 @@
-"""Loading models from MJCF files or text."""
+"""Loading models from MJCF or URDF, files or text."""
 
 import os
 from collections.abc import Mapping
@@ -17,10 +17,10 @@ def load(
     assets: Mapping[str, bytes] | None = None,
     compile_only: bool = False,
 ) -> Model:
-    """Compile an MJCF model.
+    """Compile an MJCF or URDF model.
 
     Args:
-        source: path of an .xml file, or XML text.
+        source: path of an .xml or .urdf file, or XML text.
         max_contacts: slots of the contact buffer of one world; by default chosen from the geoms.
         assets: contents of files by name, looked up before the disk.
         compile_only: return the Model even if some of its features cannot be simulated yet.

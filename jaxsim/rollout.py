@@ -14,9 +14,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxsim.checks.shapes import check
 from jaxsim.core.data import INTEGRATION_STATE, Data
 from jaxsim.core.model import Model
+from jaxsim.core.shapes import check
 from jaxsim.layout import batched
 from jaxsim.step import repeated_step, solved_step
 

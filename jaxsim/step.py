@@ -5,11 +5,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxsim.checks.shapes import check
 from jaxsim.core.data import Data, counted, make_data
 from jaxsim.core.enums import DisableBit, WarningType
 from jaxsim.core.fields import DATA_STATE
 from jaxsim.core.model import Model
+from jaxsim.core.shapes import check
 from jaxsim.dynamics.actuation import is_bad
 from jaxsim.layout import batched
 from jaxsim.stages import forward as stages

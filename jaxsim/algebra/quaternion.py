@@ -21,7 +21,7 @@ def mul(a: Array, b: Array) -> Array:
 
 
 def conj(q: Array) -> Array:
-    """Inverse of a unit quaternion."""
+    """Inverse of a unit quaternion [..., 4] (mju_negQuat)."""
     return q * jnp.array([1, -1, -1, -1], q.dtype).reshape((1,) * (q.ndim - 1) + (4,))
 
 
@@ -45,13 +45,13 @@ def rotate(q: Array, v: Array) -> Array:
 
 
 def from_axis_angle(axis: Array, angle: Array) -> Array:
-    """Quaternion of a rotation about a unit axis [..., 3] by angle [...] (rad)."""
+    """Quaternion [..., 4] of a rotation about a unit axis [..., 3] by angle [...] (rad)."""
     half = 0.5 * angle[..., None]
     return vector.join(jnp.cos(half), jnp.sin(half) * axis)
 
 
 def exp(v: Array) -> Array:
-    """Exponential map of a rotation vector [..., 3] (rad), smooth at zero."""
+    """Exponential map: quaternion [..., 4] of a rotation vector [..., 3] (rad), smooth at zero."""
     square = vector.dot(v, v)[..., None]
     small = square < 1e-8
     half = 0.5 * jnp.sqrt(jnp.where(small, 1, square))
@@ -62,7 +62,7 @@ def exp(v: Array) -> Array:
 
 
 def log(q: Array) -> Array:
-    """Logarithm of a unit quaternion, angle in (-pi, pi] (mju_quat2Vel with dt = 1)."""
+    """Rotation vector [..., 3] (rad) of a unit quaternion [..., 4], angle in (-pi, pi] (mju_quat2Vel, dt = 1)."""
     w, axis = q[..., :1], q[..., 1:]
     sin_half = vector.norm(axis)[..., None]
     angle = 2 * jnp.arctan2(sin_half, w)
@@ -74,10 +74,10 @@ def log(q: Array) -> Array:
 
 
 def integrate(q: Array, angular_velocity: Array, dt: Array) -> Array:
-    """Advance a quaternion by a body-frame angular velocity for a time dt (mju_quatIntegrate)."""
+    """Turn q [..., 4] at a body-frame angular velocity [..., 3] (rad/s) for a time dt [] (s) (mju_quatIntegrate)."""
     return mul(q, exp(angular_velocity * dt))
 
 
 def subtract(a: Array, b: Array) -> Array:
-    """Rotation vector that takes b to a, in the frame of b (mju_subQuat)."""
+    """Rotation vector [..., 3] (rad) that takes b [..., 4] to a [..., 4], in the frame of b (mju_subQuat)."""
     return log(mul(conj(b), a))

@@ -89,7 +89,7 @@ def _worlds(eqn, values, n):
 
 
 def put(x: Array, index, rows: Array) -> Array:
-    """x with the given distinct rows replaced, as one concatenation and one take."""
+    """x [n, ...] with the given distinct rows replaced by `rows` [k, ...], as one concatenation and one take."""
     index = np.asarray(index, np.int32)
     if len(index) == 0:
         return x

@@ -21,19 +21,19 @@ def halves(v: Array) -> tuple[Array, Array]:
 
 
 def cross_motion(v: Array, s: Array) -> Array:
-    """v x s for motion vectors (mju_crossMotion)."""
+    """v x s [..., 6] for motion vectors [..., 6] (mju_crossMotion)."""
     (vr, vl), (sr, sl) = halves(v), halves(s)
     return join(cross(vr, sr), cross(vr, sl) + cross(vl, sr))
 
 
 def cross_force(v: Array, f: Array) -> Array:
-    """v x* f for a motion and a force vector (mju_crossForce)."""
+    """v x* f [..., 6] for a motion and a force vector [..., 6] (mju_crossForce)."""
     (vr, vl), (fr, fl) = halves(v), halves(f)
     return join(cross(vr, fr) + cross(vl, fl), cross(vr, fl))
 
 
 def inertia_mul(inertia: Array, v: Array) -> Array:
-    """Momentum of a composite inertia [..., 10] moving with v [..., 6] (mju_mulInertVec)."""
+    """Momentum [..., 6] of a composite inertia [..., 10] moving with v [..., 6] (mju_mulInertVec)."""
     ixx, iyy, izz, ixy, ixz, iyz, mx, my, mz, m = columns(inertia)
     wx, wy, wz, vx, vy, vz = columns(v)
     return join(
@@ -69,12 +69,12 @@ def com_inertia(inertia: Array, mat: Array, offset: Array, mass: Array) -> Array
 
 
 def shift_motion(v: Array, offset: Array) -> Array:
-    """Motion vector about a point displaced by offset: the linear part gains angular x offset."""
+    """Motion vector [..., 6] about a point displaced by offset [..., 3] (m): the linear part gains angular x offset."""
     vr, vl = halves(v)
     return join(vr, vl + cross(vr, offset))
 
 
 def shift_force(f: Array, offset: Array) -> Array:
-    """Force vector that acts at a point displaced by offset, moved to the reference point."""
+    """Force vector [..., 6] that acts at a point displaced by offset [..., 3] (m), moved to the reference point."""
     fr, fl = halves(f)
     return join(fr + cross(offset, fl), fl)

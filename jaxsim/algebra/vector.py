@@ -24,7 +24,7 @@ def columns(x: Array) -> tuple[Array, ...]:
 
 
 def join(*cols: Array) -> Array:
-    """Concatenate columns along the last axis."""
+    """Concatenate columns [..., k] along the last axis, the inverse of `columns` where they are [..., 1]."""
     return lax.concatenate(cols, cols[0].ndim - 1)
 
 
@@ -48,7 +48,7 @@ def norm(x: Array) -> Array:
 
 
 def normalize_with_norm(x: Array) -> tuple[Array, Array]:
-    """Unit vector and length; the zero vector gives the first axis, as mju_normalize3 does."""
+    """Unit vector [..., n] and length [...]; the zero vector gives the first axis, as mju_normalize3 does."""
     length = norm(x)
     usable = length > MINVAL
     unit = x / jnp.where(usable, length, 1)[..., None]
@@ -57,7 +57,7 @@ def normalize_with_norm(x: Array) -> tuple[Array, Array]:
 
 
 def normalize(x: Array) -> Array:
-    """Unit vector (or quaternion); zero gives the first axis (the identity rotation)."""
+    """Unit vector (or quaternion) [..., n]; zero gives the first axis (the identity rotation)."""
     return normalize_with_norm(x)[0]
 
 

@@ -112,7 +112,7 @@ class Comparison:
         self._rng = np.random.default_rng(seed)
 
     def control(self) -> np.ndarray:
-        """Random controls in the middle of their range."""
+        """Random controls [nu] in the middle of their range."""
         mj = self.mj
         low, high = mj.actuator_ctrlrange.reshape(-1, 2).T
         limited = mj.actuator_ctrllimited.astype(bool)
@@ -181,7 +181,7 @@ def _worse(a: float | str, b: float | str) -> float | str:
 
 
 def array_error(ours: Any, theirs: np.ndarray) -> float | str:
-    """max |ours - theirs| / (1 + max |theirs|), or a sentence."""
+    """max |ours - theirs| / (1 + max |theirs|) of arrays [...], or a sentence where there is no such number."""
     if ours is None:
         return "missing here"
     a, b = np.asarray(theirs, np.float64), np.asarray(ours, np.float64)

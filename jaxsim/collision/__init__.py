@@ -1,0 +1,1 @@
+"""Collision detection: candidate pairs, the colliders of `table`, and the slots that contacts go into."""

@@ -22,7 +22,10 @@ SLACK = 1 + 1e-5  # of the broadphase, for rounding
 
 
 def collide(m: Model, d: Data) -> ContactSlots | None:
-    """Find the contacts of all candidate pairs; None if there are no candidates."""
+    """Find the contacts of all candidate pairs, in `model.nconmax` slots; None if there are no candidates.
+
+    Reads geom_xpos [ngeom, 3] (m) and geom_xmat [ngeom, 9].
+    """
     pairs = pairs_of(m)
     if not len(pairs):
         return None

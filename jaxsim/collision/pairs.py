@@ -21,7 +21,7 @@ class Pairs(NamedTuple):
         return len(self.geom1)
 
     def rows(self, index: np.ndarray) -> "Pairs":
-        """The chosen pairs."""
+        """The chosen pairs; `index` [k] counts rows of the table."""
         return Pairs(*(np.asarray(a)[index] for a in self))
 
 

@@ -1,6 +1,6 @@
 """What every collider takes and gives, and the contact frame.
 
-A collider is pure geometry: two shapes and a detection distance in, a fixed number of contact
+A collider is pure geometry: two shapes and a detection distance [] (m) in, a fixed number of contact
 candidates out. It knows nothing of models, bodies or solvers, and is written for one pair; the driver
 maps it over pairs and worlds.
 """
@@ -56,7 +56,7 @@ def detected(dist: Array, margin: Array, also: Array | bool = True) -> Array:
 
 
 def safe_norm(x: Array) -> Array:
-    """Length over the last axis, kept as an axis of one; never below MINVAL, so safe to divide by."""
+    """Length over the last axis, kept: [..., n] -> [..., 1]; never below MINVAL, so safe to divide by."""
     return jnp.sqrt(jnp.maximum(jnp.sum(x * x, axis=-1, keepdims=True), MINVAL * MINVAL))
 
 
@@ -66,7 +66,7 @@ def to_world(mat: Array, local: Array) -> Array:
 
 
 def first_true(mask: Array) -> Array:
-    """The first set element along the last axis, as a one-hot mask; empty if none is set."""
+    """The first set element along the last axis, as a one-hot mask [..., n]; empty if none is set."""
     n = mask.shape[-1]
     order = lax.broadcasted_iota(jnp.int32, mask.shape, mask.ndim - 1)
     return order == jnp.min(jnp.where(mask, order, n), axis=-1, keepdims=True)

@@ -44,7 +44,7 @@ class ContactSlots(NamedTuple):
 
 
 def pairs_of(m: Model) -> Pairs:
-    """The candidate table of a model."""
+    """The candidate table of a model: the pairs [npair] of geoms that may collide."""
     return candidate_pairs(m.topology, int(m.opt.disableflags))
 
 
@@ -66,7 +66,9 @@ def _fixed_pairs(t: Topology, disableflags: int) -> np.ndarray | None:
 
 def broadphase_size(t: Topology, pairs: Pairs) -> int | None:
     """How many pairs of one type the broadphase lets through; None if all of them are tested."""
+    # more room than slots, for pairs that are near and do not touch
     size = min(len(pairs), max(SMALL_GROUP, 3 * int(t.nconmax) // 2))
+    # where the centre of a plane lies says nothing of what is near it
     is_flat = t.geom_type[pairs.geom1[0]] in (GeomType.PLANE, GeomType.HFIELD)
     return None if len(pairs) <= size or is_flat else size
 
@@ -94,6 +96,7 @@ def fill_slots(m: Model, found: Candidates, pair: Array | None, params: PairPara
     n, size = found.dist.shape[0], int(m.nconmax)
     detected = jnp.sum(found.dist < NO_CONTACT, dtype=jnp.int32)
     if n > size:
+        # by depth: idle candidates, at NO_CONTACT, come last
         slot = slots_from_rank(rank_by(found.dist), size)
         found, pair = Candidates(*(gather(x, slot) for x in found)), gather(pair, slot)
     frame = make_frame(found.normal, found.tangent)
@@ -101,9 +104,10 @@ def fill_slots(m: Model, found: Candidates, pair: Array | None, params: PairPara
 
 
 def contact_buffer(m: Model, d: Data, slots: ContactSlots | None) -> Data:
-    """Write `data.contact`, active contacts first, `ncon`, and the overflow warning."""
+    """Write `data.contact` [nconmax], active contacts first, `ncon` [], and the overflow warning."""
     if slots is None:
         return d.replace(contact=empty_contact(m), ncon=jnp.zeros((), jnp.int32))
+    # with contacts in slots 1 and 3 of 4 the order is 1 3 4 4: two places of the buffer are idle
     order, idle = buffer_order(m, slots)
     pairs = pairs_of(m)
     # the pair first: what is the same in every world is then read from one small table
@@ -111,6 +115,7 @@ def contact_buffer(m: Model, d: Data, slots: ContactSlots | None) -> Data:
     params = slots.params.rows(pair)
     ints = gather(jnp.asarray(np.stack([pairs.condim, pairs.geom1, pairs.geom2], axis=1), jnp.int32), pair)
     ints = jnp.where(idle[:, None], jnp.asarray([[0, -1, -1]], jnp.int32), ints)
+    # one table of 13 columns, so that the order is followed once
     geometry = jnp.concatenate([slots.dist[:, None], slots.pos, slots.frame.reshape(-1, 9)], axis=1)
     geometry = gather(geometry, order)
     contact = Contact(

@@ -9,7 +9,7 @@ from typing import Any
 
 import jax
 
-from jaxsim.checks import throughput
+from jaxsim.commands import throughput
 from jaxsim.commands.output import print_json, print_table, size, stderr
 from jaxsim.commands.source import InputError, not_negative, positive, resolve
 from jaxsim.devices import use_cores

@@ -1,0 +1,1 @@
+"""Constraint rows, one file per family (equality, friction, limits, contact), in the order of `row_table`."""

@@ -28,16 +28,16 @@ class ContactRows(NamedTuple):
 
     J: Array  # [n, dim, nv] relative velocity of the bodies along each axis
     D: Array  # [n, dim] (pyramidal: the edges' common D in column 0; idle contacts: 0)
-    aref: Array  # [n, dim]
+    aref: Array  # [n, dim] m/s^2, rad/s^2
     friction: Array  # [n, dim - 1]
     mu: Array  # [n] friction of the regularised cone
     condim: Array  # [n] number of axes, 0 for idle contacts
     pos: Array  # [n]
-    margin: Array  # [n]
+    margin: Array  # [n] m
 
 
 def contact_rows(m: Model, d: Data, slots: ContactSlots) -> ContactRows:
-    """Rows of all contacts: J, D and aref per axis of the contact frame.
+    """Rows of all contacts: J [n, dim, nv], D and aref [n, dim] per axis of the contact frames of n slots.
 
     A pyramid edge is normal +- friction_i * axis_i, so its aref is the same combination of the axes' aref.
     """

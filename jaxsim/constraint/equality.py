@@ -96,7 +96,7 @@ def _acceleration_bias(m: Model, d: Data, body: np.ndarray) -> Array:
 
 
 def connect(m: Model, d: Data, ten_J: Array, chosen: np.ndarray) -> ScalarRows:
-    """Two points coincide: pos = p1 - p2; 3 n rows for n connects."""
+    """Two points coincide: pos = p1 - p2 (m); rows [3 n] for connects [n]."""
     a = _anchors(m, d, chosen, EqType.CONNECT)
     pos = a.point1 - a.point2
     weight = take(m.body_invweight0, a.body1)[:, 0] + take(m.body_invweight0, a.body2)[:, 0]
@@ -127,7 +127,7 @@ def weld_sides(
 
 
 def weld(m: Model, d: Data, ten_J: Array, chosen: np.ndarray) -> ScalarRows:
-    """Two frames coincide: positions, and half the axis-angle of the relative rotation; 6 n rows for n welds."""
+    """Two frames coincide: positions (m), half the relative rotation's axis-angle (rad); rows [6 n] for welds [n]."""
     a = _anchors(m, d, chosen, EqType.WELD)
     n, nv = len(chosen), m.nv
     left, right, scale = weld_sides(m, d, chosen, a.body1, a.body2)
@@ -191,7 +191,7 @@ def _untwist(left: Array, right: Array, force: Array) -> Array:
 
 
 def joint_coupling(m: Model, d: Data, ten_J: Array, chosen: np.ndarray) -> ScalarRows:
-    """q1 - q1_0 is a polynomial of q2 - q2_0, for slide and hinge joints; n rows."""
+    """q1 - q1_0 is a polynomial of q2 - q2_0 (m, rad), for slide and hinge joints; rows [n]."""
     obj1, obj2 = _partners(m, chosen)
     adr1, adr2 = m.jnt_qposadr[obj1], m.jnt_qposadr[obj2]
     dof1, dof2 = m.jnt_dofadr[obj1], m.jnt_dofadr[obj2]
@@ -201,7 +201,7 @@ def joint_coupling(m: Model, d: Data, ten_J: Array, chosen: np.ndarray) -> Scala
 
 
 def tendon_coupling(m: Model, d: Data, ten_J: Array, chosen: np.ndarray) -> ScalarRows:
-    """The same for the lengths of tendons, with Jacobians `ten_J` [ntendon, nv]; n rows."""
+    """The same for the lengths of tendons, with Jacobians `ten_J` [ntendon, nv]; rows [n]."""
     both = _partners(m, chosen)
     x1, x2 = (take(d.ten_length, t) - take(m.tendon_length0, t) for t in both)
     j1, j2 = (take(ten_J, t) for t in both)

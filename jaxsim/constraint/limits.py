@@ -9,6 +9,7 @@ from jaxsim.algebra.select import take
 from jaxsim.constraint.scalar import ScalarRows
 from jaxsim.core.data import Data
 from jaxsim.core.model import Model
+from jaxsim.dynamics.coordinates import quats_of, read, spins_of
 
 Array = jax.Array
 
@@ -30,13 +31,11 @@ def scalar_limits(m: Model, d: Data, ten_J: Array, joints: np.ndarray) -> Scalar
 
 def ball_limits(m: Model, d: Data, ten_J: Array, balls: np.ndarray) -> ScalarRows:
     """The largest angle of each ball joint [n], along the axis of its rotation: n rows."""
-    adr = (m.jnt_qposadr[balls][:, None] + np.arange(4)).ravel()
-    quat = vector.normalize(take(d.qpos, adr).reshape(-1, 4))
+    quat = vector.normalize(read(d.qpos, quats_of(m, balls)))
     axis, angle = vector.normalize_with_norm(quaternion.log(quat))
     span, margin = take(m.jnt_range, balls), take(m.jnt_margin, balls)
     pos = jnp.maximum(span[:, 0], span[:, 1]) - angle
-    dofs = m.jnt_dofadr[balls][:, None] + np.arange(3)
-    columns = jnp.asarray(dofs[:, :, None] == np.arange(m.nv), axis.dtype)
+    columns = jnp.asarray(spins_of(m, balls)[:, :, None] == np.arange(m.nv), axis.dtype)
     return ScalarRows(
         J=-jnp.sum(axis[:, :, None] * columns, axis=1),
         pos=pos,

@@ -26,8 +26,8 @@ from jaxsim.constraint.scalar import ScalarRows
 from jaxsim.core.enums import Cone, ConstraintType, DisableBit, EqType, JointType
 from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology, per_topology
+from jaxsim.dynamics.coordinates import SCALAR
 
-SCALAR_JOINTS = (JointType.SLIDE, JointType.HINGE)
 FRICTION = (ConstraintType.FRICTION_DOF, ConstraintType.FRICTION_TENDON)
 
 
@@ -64,7 +64,7 @@ FAMILIES: tuple[Family, ...] = (
         lambda t, dofs: dofs, (1,),
     ),
     Family(
-        _C.LIMIT_JOINT, _D.LIMIT, 2, _limited_joints(*SCALAR_JOINTS), scalar_limits,
+        _C.LIMIT_JOINT, _D.LIMIT, 2, _limited_joints(*SCALAR), scalar_limits,
         lambda t, joints: t.jnt_dofadr[joints], (1, -1),
     ),
     _equality(EqType.CONNECT, 3, connect),
@@ -88,6 +88,7 @@ class Block(NamedTuple):
 
     @property
     def stop(self) -> int:
+        """One past its last row."""
         return self.start + self.family.size * len(self.elements)
 
 
@@ -120,11 +121,11 @@ class RowTable:
         return int(self.rows_of_contact(np.array(self.contact_dim)))
 
     def rows_of(self, kind: ConstraintType, element: int) -> np.ndarray:
-        """The rows of an element, in the order in which it has them."""
+        """The rows [k] of an element, in the order in which it has them."""
         return np.flatnonzero((self.type == kind) & (self.id == element))
 
     def rows_of_contact(self, condim):
-        """Rows of contacts of the given condim (numpy or traced): its axes, or the edges of its pyramid."""
+        """How many rows contacts of the given condim [...] have (numpy or traced): axes, or edges of the pyramid."""
         if self.cone == Cone.ELLIPTIC:
             return condim
         # 2 (condim - 1) edges, but one row for one dimension

@@ -46,7 +46,7 @@ class RowValues(NamedTuple):
 
 
 def make_constraint(m: Model, d: Data, ten_J: Array, slots: ContactSlots | None) -> Rows:
-    """All constraint rows of the current state; D and aref as in MuJoCo's makeImpedance.
+    """All constraint rows [n] of the current state; D and aref as in MuJoCo's makeImpedance.
 
     aref = -B vel - K I (pos - margin), for friction rows without the spring.
     """
@@ -63,6 +63,7 @@ def make_constraint(m: Model, d: Data, ten_J: Array, slots: ContactSlots | None)
     if rows.pos_norm is not None and rows.margin is not None:
         norm = norm - rows.margin
     imp = impedance(m, rows.solref, rows.solimp, norm)
+    # friction holds a dof where it is: there is no position to return to
     stiffness = jnp.where(table.friction, 0, imp.stiffness) if table.friction.any() else imp.stiffness
     aref = -imp.damping * mul_scalar(table, J, d.qvel) - stiffness * imp.imp * past
     return Rows(
@@ -78,12 +79,14 @@ def make_constraint(m: Model, d: Data, ten_J: Array, slots: ContactSlots | None)
 
 def _join(families: list[ScalarRows]) -> ScalarRows:
     """The rows of all families, one after the other; what no family has stays None."""
-    # the impedance depends on pos where a family says nothing else
+    # a connect's three rows share the impedance of their distance; other families' depends on each row's pos
     if any(f.pos_norm is not None for f in families):
         families = [f._replace(pos_norm=f.pos if f.pos_norm is None else f.pos_norm) for f in families]
     joined = {}
     for name in ScalarRows._fields:
         parts = [getattr(f, name) for f in families]
+        # the limits of a hinge have no bias, those of a connect do: zeros stand for the former. J alone stays shorter,
+        # since rows on single dofs, which come first, have none
         if name != "J" and any(p is not None for p in parts):
             parts = [jnp.zeros_like(f.pos) if p is None else p for f, p in zip(families, parts)]
         parts = [p for p in parts if p is not None]
@@ -93,6 +96,7 @@ def _join(families: list[ScalarRows]) -> ScalarRows:
 
 def mul_scalar(table: RowTable, J: Array, x: Array) -> Array:
     """J x of the scalar rows [n], for J [n - nd, nv] and x [nv]."""
+    # with limits of dof 4, low and high, and a weld: [x_4, -x_4, and six rows of J x]
     parts = []
     if len(table.dof) or not J.shape[0]:
         parts.append(take(x, table.dof) * jnp.asarray(table.sign, x.dtype))
@@ -111,7 +115,7 @@ def mul_scalar_t(table: RowTable, J: Array, force: Array, nv: int) -> Array:
 
 
 def count_rows(m: Model, rows: Rows) -> Array:
-    """nefc: the number of active rows, as MuJoCo counts them."""
+    """nefc []: the number of active rows, as MuJoCo counts them."""
     count = jnp.sum(rows.D > 0, dtype=jnp.int32)
     if rows.contact is None:
         return count

@@ -1,0 +1,1 @@
+"""What everything else is written in: enumerations, fields, and the records Model, Option, Data and Contact."""

@@ -10,7 +10,7 @@ import numpy as np
 from jaxsim.core.enums import WarningType
 from jaxsim.core.fields import CONTACT, DATA_DERIVED, DATA_STATE
 from jaxsim.core.fields.data import ContactFields, DataDerived, DataState
-from jaxsim.core.fields.field import Child
+from jaxsim.core.fields.field import Child, Field
 from jaxsim.core.model import Model
 from jaxsim.core.record import Record, register
 
@@ -41,9 +41,13 @@ class Data(Record, DataState, DataDerived):
     contact: Contact = Child("the buffer of contacts")  # type: ignore[assignment]  # what is read is a Contact
 
 
+def _zeros(model: Model, field: Field) -> np.ndarray:
+    return np.zeros(field.shape(model), field.dtype or jax.dtypes.canonicalize_dtype(np.float64))
+
+
 def empty_contact(model: Model) -> Contact:
     """A contact buffer of `model.nconmax` slots, every one idle."""
-    values = {k: f.zeros(model) for k, f in CONTACT.items()}
+    values = {k: _zeros(model, f) for k, f in CONTACT.items()}
     values["dist"] += 1e10
     values["geom"] -= 1
     values["frame"][:, [0, 4, 8]] = 1
@@ -51,7 +55,7 @@ def empty_contact(model: Model) -> Contact:
 
 
 def make_data(model: Model, keyframe: str | int | None = None) -> Data:
-    """The Data of a world at rest at qpos0, or at a keyframe.
+    """The Data of one world at rest at qpos0 [nq], or at a keyframe.
 
     Args:
         model: the model.
@@ -63,7 +67,7 @@ def make_data(model: Model, keyframe: str | int | None = None) -> Data:
     Raises:
         KeyError: no keyframe has this name or index.
     """
-    values: dict[str, Any] = {k: f.zeros(model) for k, f in (DATA_STATE | DATA_DERIVED).items()}
+    values: dict[str, Any] = {k: _zeros(model, f) for k, f in (DATA_STATE | DATA_DERIVED).items()}
     values["contact"] = empty_contact(model)
     values["qpos"] = model.qpos0
     values["eq_active"] = np.asarray(model.eq_active0, np.bool_)
@@ -98,12 +102,12 @@ def reset(model: Model, data: Data) -> Data:
 
 
 def get_state(data: Data) -> dict[str, jax.Array]:
-    """The integration state and inputs by name: all that a step reads (mjSTATE_INTEGRATION); batched as `data` is."""
+    """The integration state and inputs by name, qpos [..., nq] ...: all that a step reads (mjSTATE_INTEGRATION)."""
     return {k: getattr(data, k) for k in (*INTEGRATION_STATE, *INPUTS)}
 
 
 def set_state(data: Data, state: dict[str, jax.Array]) -> Data:
-    """`data` with a state from `get_state`; derived fields are stale until `forward`."""
+    """`data` with a state from `get_state`, qpos [..., nq] ...; derived fields are stale until `forward`."""
     return data.replace(**state)
 
 
@@ -117,13 +121,13 @@ _MEANING = {
 
 
 def warnings_of(data: Data) -> dict[str, int]:
-    """Warnings that occurred, by name, with their counts summed over all worlds."""
+    """Warnings that occurred, by name, with their counts summed over all worlds; `data.warning` is [..., 7]."""
     counts = np.asarray(data.warning).reshape(-1, len(WarningType)).sum(0)
     return {w.name: int(counts[w]) for w in WarningType if counts[w]}
 
 
 def report(data: Data) -> None:
-    """Raise a Python warning for each kind of simulation warning that occurred."""
+    """Raise a Python warning for each kind of simulation warning that occurred in a world, or in a batch [B]."""
     counts = np.asarray(data.warning).reshape(-1, len(WarningType))
     for w in WarningType:
         worlds = int((counts[:, w] > 0).sum())

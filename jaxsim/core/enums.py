@@ -234,7 +234,7 @@ class SensorType(IntEnum):
 
 
 class DataType(IntEnum):
-    """mjtDataType: what values a sensor gives, which decides how its cutoff clips them."""
+    """mjtDataType: the kind of numbers a sensor gives, which decides how its cutoff clips them."""
 
     REAL = 0
     POSITIVE = 1

@@ -49,7 +49,7 @@ class Statistic(Record, Statistics):
 
 
 @register
-class Model(Record, ModelReals, Sizes, Static, Deduced):
+class Model(Record, ModelReals[jax.Array], Sizes, Static, Deduced):
     """A compiled model under mjModel's names.
 
     Real parameters (`body_mass`, `geom_friction`, `opt.timestep` ...) are jax arrays: differentiate, batch

@@ -7,14 +7,15 @@ from jax import lax
 
 from jaxsim.algebra.select import put, scatter_add, take
 from jaxsim.core.data import Data, counted
-from jaxsim.core.enums import MAXVAL, MINVAL, BiasType, DisableBit, DynType, GainType, JointType, TrnType, WarningType
+from jaxsim.core.enums import MAXVAL, MINVAL, BiasType, DisableBit, DynType, GainType, TrnType, WarningType
 from jaxsim.core.model import Model
+from jaxsim.dynamics.coordinates import SCALAR
 
 Array = jax.Array
 
 
 def is_bad(x: Array) -> Array:
-    """Elements that are not finite or beyond mjMAXVAL."""
+    """Elements of x [...] that are not finite or beyond mjMAXVAL: [...] bool."""
     return ~(jnp.abs(x) <= MAXVAL)
 
 
@@ -132,8 +133,7 @@ def _clamp_tendons(m: Model, force: Array) -> Array:
 
 def _clamp_joints(m: Model, qfrc: Array) -> Array:
     """Clamp each scalar joint's actuator force to its actfrcrange."""
-    scalar = (m.jnt_type == JointType.SLIDE) | (m.jnt_type == JointType.HINGE)
-    joints = np.flatnonzero(np.asarray(m.jnt_actfrclimited, bool) & scalar)
+    joints = np.flatnonzero(np.asarray(m.jnt_actfrclimited, bool) & np.isin(m.jnt_type, SCALAR))
     if not len(joints):
         return qfrc
     bounds, dofs = take(m.jnt_actfrcrange, joints), m.jnt_dofadr[joints]

@@ -17,11 +17,13 @@ Array = jax.Array
 
 
 def com_pos(m: Model, d: Data) -> Data:
-    """Compute subtree_com, cinert and cdof (mj_comPos)."""
+    """Compute subtree_com [nbody, 3] (m), cinert [nbody, 10] (kg m^2, kg m, kg) and cdof [nv, 6] (mj_comPos)."""
+    # row b of the matrix sums over b and all below it: in the chain 0 - 1 - 2 row 1 is [0 1 1]
     moment = product(subtree(m.topology), m.body_mass[:, None] * d.xipos)
     has_mass = m.body_subtreemass > MINVAL
     com = moment / jnp.where(has_mass, m.body_subtreemass, 1)[:, None]
     com = jnp.where(has_mass[:, None], com, d.xipos)
+    # one origin for a whole tree, so that its velocities, inertias and forces add up without being shifted
     root = take(com, m.body_rootid)
     cinert = spatial.com_inertia(m.body_inertia, d.ximat, d.xipos - root, m.body_mass)
     not_world = (np.arange(m.nbody) > 0)[:, None]  # the world's inertia counts as zero
@@ -32,7 +34,7 @@ def com_pos(m: Model, d: Data) -> Data:
 def _motion_axes(m: Model, d: Data) -> Array:
     """cdof [nv, 6]: the motion that each dof gives its body, about the com of its tree."""
     joint, kind = m.dof_jntid, m.jnt_type[m.dof_jntid]
-    within = np.arange(m.nv) - m.jnt_dofadr[joint]
+    within = np.arange(m.nv) - m.jnt_dofadr[joint]  # of a free joint 0 1 2 translate and 3 4 5 rotate
     is_free, is_ball = kind == JointType.FREE, kind == JointType.BALL
     translate = np.flatnonzero(is_free & (within < 3))
     slide = np.flatnonzero(kind == JointType.SLIDE)
@@ -41,6 +43,7 @@ def _motion_axes(m: Model, d: Data) -> Array:
     groups = []
     dtype = d.xpos.dtype
     if len(translate):
+        # along the axes of the world: rows (0 0 0 1 0 0), (0 0 0 0 1 0), (0 0 0 0 0 1)
         groups.append((translate, jnp.asarray(np.eye(6)[3 + within[translate]], dtype)))
     if len(slide):
         axis = take(d.xaxis, joint[slide])
@@ -50,11 +53,12 @@ def _motion_axes(m: Model, d: Data) -> Array:
         axes = []
         if len(hinge):
             axes.append(take(d.xaxis, joint[hinge]))
-        if len(spin):  # columns of the body's rotation matrix
+        if len(spin):  # about the body's own axes: the columns of its rotation matrix, three rows a body here
             body, k = m.dof_bodyid[spin], within[spin] % 3
             columns = jnp.swapaxes(take(d.xmat, body).reshape(-1, 3, 3), 1, 2).reshape(-1, 3)
             axes.append(take(columns, 3 * np.arange(len(spin)) + k))
         axis = jnp.concatenate(axes) if len(axes) > 1 else axes[0]
+        # a turn about the anchor moves the point at the com by axis x (com - anchor)
         root = dof_local_com(m.topology)[turning]
         offset = take(d.subtree_com, root) - take(d.xanchor, joint[turning])
         groups.append((turning, vector.join(axis, vector.cross(axis, offset))))
@@ -70,6 +74,7 @@ def crb(m: Model, d: Data) -> Data:
     composite = product(subtree(m.topology), d.cinert)
     force = spatial.inertia_mul(take(composite, m.dof_bodyid), d.cdof)
     lower = dof_chain(m.topology)
+    # all pairs in one product; those on different branches, which do not couple, are struck out
     half = lax.dot_general(force, d.cdof, (((1,), (1,)), ((), ())), precision=lax.Precision.HIGHEST)
     dtype = half.dtype
     half = half * jnp.asarray(lower - 0.5 * np.eye(m.nv), dtype)  # half the diagonal, then add the transpose
@@ -90,6 +95,7 @@ def rne(m: Model, d: Data, cdof_dot: Array, qacc: Array | None = None) -> Array:
     rate = cdof_dot * d.qvel[:, None]
     if qacc is not None:
         rate = rate + d.cdof * qacc[:, None]
+    # a world that accelerates upwards weighs all bodies at once
     cacc = product(ancestor(m.topology), rate) + gravity_acceleration(m)
     force = spatial.inertia_mul(d.cinert, cacc) + spatial.cross_force(d.cvel, spatial.inertia_mul(d.cinert, d.cvel))
     return project_forces(m, d, force)

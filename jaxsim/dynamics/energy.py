@@ -1,7 +1,6 @@
 """Potential and kinetic energy (mj_energyPos, mj_energyVel)."""
 
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
 from jaxsim.algebra import quaternion, vector
@@ -9,6 +8,7 @@ from jaxsim.algebra.select import gather_groups, take
 from jaxsim.core.data import Data
 from jaxsim.core.enums import DisableBit, EnableBit, JointType
 from jaxsim.core.model import Model
+from jaxsim.dynamics.coordinates import SCALAR, TURNING, joints_of, positions_of, quats_of, read
 
 
 def energy(m: Model, d: Data) -> Data:
@@ -19,12 +19,12 @@ def energy(m: Model, d: Data) -> Data:
 
 
 def kinetic(m: Model, d: Data):
-    """qvel^T M qvel / 2."""
+    """qvel^T M qvel / 2 [] (J)."""
     return 0.5 * jnp.sum(d.qvel * lax.dot(d.qM, d.qvel, precision=lax.Precision.HIGHEST))
 
 
 def potential(m: Model, d: Data):
-    """Gravity and spring energy."""
+    """Gravity and spring energy [] (J)."""
     total = jnp.zeros((), d.qpos.dtype)
     if not m.opt.disables(DisableBit.GRAVITY):
         total = total - jnp.sum(m.body_mass[:, None] * d.xipos * m.opt.gravity[None])
@@ -48,21 +48,18 @@ def _spring(linear, poly, x):
 def _joint_stretch(m: Model, d: Data):
     """Distance of each joint from qpos_spring [njnt]: signed for scalar joints, else the rotation angle."""
     groups = []
-    scalar = np.flatnonzero((m.jnt_type == JointType.SLIDE) | (m.jnt_type == JointType.HINGE))
+    scalar = joints_of(m, *SCALAR)
     if len(scalar):
         adr = m.jnt_qposadr[scalar]
         groups.append((scalar, take(d.qpos, adr) - take(m.qpos_spring, adr)))
-    for kind, skip in ((JointType.FREE, 3), (JointType.BALL, 0)):
-        joints = np.flatnonzero(m.jnt_type == kind)
-        if len(joints):
-            adr = (m.jnt_qposadr[joints][:, None] + skip + np.arange(4)).ravel()
-            now, rest = take(d.qpos, adr).reshape(-1, 4), take(m.qpos_spring, adr).reshape(-1, 4)
-            groups.append((joints, vector.norm(quaternion.subtract(vector.normalize(now), rest))))
+    turning = joints_of(m, *TURNING)
+    if len(turning):
+        now, rest = (read(q, quats_of(m, turning)) for q in (d.qpos, m.qpos_spring))
+        groups.append((turning, vector.norm(quaternion.subtract(vector.normalize(now), rest))))
     return gather_groups(groups, m.njnt) if groups else jnp.zeros(0, d.qpos.dtype)
 
 
 def _free_translation(m: Model, d: Data):
-    joints = np.flatnonzero(m.jnt_type == JointType.FREE)
+    joints = joints_of(m, JointType.FREE)
     if len(joints):
-        adr = (m.jnt_qposadr[joints][:, None] + np.arange(3)).ravel()
-        yield joints, vector.norm((take(d.qpos, adr) - take(m.qpos_spring, adr)).reshape(-1, 3))
+        yield joints, vector.norm(read(d.qpos - m.qpos_spring, positions_of(m, joints)))

@@ -10,17 +10,20 @@ from jaxsim.algebra.tree import pose_jumps
 from jaxsim.core.data import Data
 from jaxsim.core.enums import JointType
 from jaxsim.core.model import Model
+from jaxsim.dynamics.coordinates import positions_of, quats_of, read
 
 Array = jax.Array
 
 
 def kinematics(m: Model, d: Data) -> Data:
-    """Compute xpos, xquat, xmat, xipos, ximat, xanchor, xaxis and the geom and site frames.
+    """Compute xpos, xipos [nbody, 3] (m), xquat [nbody, 4], xmat, ximat [nbody, 9], xanchor and xaxis [njnt, 3].
 
     Each body's pose relative to its parent follows from its own joints alone; the poses are then composed
-    along the tree by pointer jumping, in log2(depth) rounds.
+    along the tree by pointer jumping, in log2(depth) rounds. The frames of geoms and sites follow.
     """
     pos, quat, anchor, axis = _local_poses(m, d)
+    # a chain 0 - 1 - 2 - 3 takes two rounds: with [0 0 1 2] above them, 2 is placed in the world and 3 in body 1;
+    # with [0 0 0 1], 3 is placed in the world as well. What is placed already has the world above it, the identity
     for parent in pose_jumps(m.topology):
         above = take(quat, parent)
         pos = take(pos, parent) + quaternion.rotate(above, pos)
@@ -35,13 +38,13 @@ def _attached(m: Model, pos: Array, quat: Array, anchor: Array, axis: Array) -> 
 
     Fewer, larger operations: whatever is rotated by a body's quaternion is rotated in one go.
     """
-    parent = m.body_parentid[m.jnt_bodyid]
+    parent = m.body_parentid[m.jnt_bodyid]  # in whose frames anchors and axes are
     body = np.concatenate([np.arange(m.nbody), m.geom_bodyid, m.site_bodyid])
     carrier = np.concatenate([body, parent, parent])
     points = jnp.concatenate([m.body_ipos, m.geom_pos, m.site_pos, anchor, axis])
     frames = jnp.concatenate([m.body_iquat, m.geom_quat, m.site_quat])
     turned = quaternion.rotate(take(quat, carrier), points)
-    n = len(body) + m.njnt
+    n = len(body) + m.njnt  # inertias, geoms, sites and anchors are points; the axes after them have no place
     world = take(pos, carrier[:n]) + turned[:n]
     mat = quaternion.to_mat(jnp.concatenate([quat, quaternion.mul(take(quat, body), frames)]))
     inertial, geom, site = m.nbody, m.nbody + m.ngeom, len(body)
@@ -65,13 +68,12 @@ def _local_poses(m: Model, d: Data) -> tuple[Array, Array, Array, Array]:
     for k in range(int(m.body_jntnum.max(initial=0))):  # the k-th joint of every body that has one
         bodies = np.flatnonzero(m.body_jntnum > k)
         joints = m.body_jntadr[bodies] + k
+        # with joints (free), (slide, hinge) and (hinge) of bodies 1, 2, 3, round 0 moves all three, round 1 body 2
         is_free = m.jnt_type[joints] == JointType.FREE
         free, bodies_free = joints[is_free], bodies[is_free]
         joints, bodies = joints[~is_free], bodies[~is_free]
-        if len(free):
-            adr = m.jnt_qposadr[free]
-            root = take(d.qpos, (adr[:, None] + np.arange(3)).ravel()).reshape(-1, 3)
-            turn = take(d.qpos, (adr[:, None] + np.arange(3, 7)).ravel()).reshape(-1, 4)
+        if len(free):  # the coordinates are the pose itself, and the model's own counts in qpos0 only
+            root, turn = read(d.qpos, positions_of(m, free)), read(d.qpos, quats_of(m, free))
             pos = put(pos, bodies_free, root)
             quat = put(quat, bodies_free, vector.normalize(turn))
             anchors.append((free, root))
@@ -96,6 +98,7 @@ def _rest_poses(m: Model, d: Data) -> tuple[Array, Array]:
 
 def _apply_joints(m: Model, d: Data, joints: np.ndarray, pos: Array, quat: Array):
     """Move bodies by one joint each (slide, hinge or ball); anchors and axes, all in the parent frame."""
+    # axes and anchors turn with the joints before, so `pos` and `quat` are those after them
     n, offset = len(joints), take(m.jnt_pos, joints)
     turned = quaternion.rotate(jnp.concatenate([quat, quat]), jnp.concatenate([take(m.jnt_axis, joints), offset]))
     axis, anchor = turned[:n], pos + turned[n:]
@@ -112,13 +115,12 @@ def _apply_joints(m: Model, d: Data, joints: np.ndarray, pos: Array, quat: Array
         angle = take(d.qpos, adr[hinge]) - take(m.qpos0, adr[hinge])
         turns.append((hinge, quaternion.from_axis_angle(take(m.jnt_axis, joints[hinge]), angle)))
     if len(ball):
-        turn = take(d.qpos, (adr[ball][:, None] + np.arange(4)).ravel()).reshape(-1, 4)
-        turns.append((ball, vector.normalize(turn)))
+        turns.append((ball, vector.normalize(read(d.qpos, quats_of(m, joints[ball])))))
     if turns:
         rotating = np.concatenate([i for i, _ in turns])
         turn = jnp.concatenate([t for _, t in turns]) if len(turns) > 1 else turns[0][1]
         turned = quaternion.mul(take(quat, rotating), turn)
-        # the anchor stays where it is
+        # the anchor stays where it is: the body's origin goes round it
         moved.append((rotating, take(anchor, rotating) - quaternion.rotate(turned, take(offset, rotating)), turned))
     new_pos = gather_groups([(i, p) for i, p, _ in moved], len(joints))
     new_quat = gather_groups([(i, q) for i, _, q in moved], len(joints))

@@ -11,18 +11,22 @@ from jaxsim.core.data import Data
 from jaxsim.core.enums import DisableBit, JointType, TrnType
 from jaxsim.core.model import Model
 from jaxsim.dynamics.com import project_wrenches
+from jaxsim.dynamics.coordinates import SCALAR, TURNING, joints_of, positions_of, quats_of, read, spins_of
 
 Array = jax.Array
 
 
 def poly_force(linear: Array, poly: Array, x: Array, odd: bool = False) -> Array:
-    """Coefficient of a polynomial spring or damper: force = -x * poly_force (mju_polyForce)."""
+    """Coefficient [n] of polynomial springs or dampers, poly [n, 2]: force = -x * poly_force (mju_polyForce).
+
+    `odd` is for velocities: the force changes sign with x.
+    """
     x = jnp.abs(x) if odd else x
     return linear + x * (poly[..., 0] + x * poly[..., 1])
 
 
 def poly_force_slope(linear: Array, poly: Array, x: Array, odd: bool = False) -> Array:
-    """Derivative of x * poly_force with respect to x (mjd_xPolyForce)."""
+    """Derivative [n] of x * poly_force with respect to x [n] (mjd_xPolyForce)."""
     x = jnp.abs(x) if odd else x
     return linear + x * (2 * poly[..., 0] + x * 3 * poly[..., 1])
 
@@ -51,30 +55,27 @@ def passive(m: Model, d: Data, ten_J: Array) -> tuple[Data, Array]:
 def _joint_springs(m: Model, d: Data) -> Array:
     """Spring forces [nv], towards qpos_spring."""
     groups = []
-    scalar = np.flatnonzero((m.jnt_type == JointType.SLIDE) | (m.jnt_type == JointType.HINGE))
+    scalar = joints_of(m, *SCALAR)
     if len(scalar):
         adr = m.jnt_qposadr[scalar]
         x = take(d.qpos, adr) - take(m.qpos_spring, adr)
         k = poly_force(take(m.jnt_stiffness, scalar), take(m.jnt_stiffnesspoly, scalar), x)
         groups.append((m.jnt_dofadr[scalar], -k * x))
-    free = np.flatnonzero(m.jnt_type == JointType.FREE)
-    ball = np.flatnonzero(m.jnt_type == JointType.BALL)
+    free, turning = joints_of(m, JointType.FREE), joints_of(m, *TURNING)
     if len(free):
-        adr = m.jnt_qposadr[free][:, None] + np.arange(3)
-        x = (take(d.qpos, adr.ravel()) - take(m.qpos_spring, adr.ravel())).reshape(-1, 3)
-        groups.append(_vector_spring(m, free, x, m.jnt_dofadr[free]))
-    for joints, skip in ((free, 3), (ball, 0)):
-        if len(joints):
-            adr = (m.jnt_qposadr[joints][:, None] + skip + np.arange(4)).ravel()
-            now, rest = take(d.qpos, adr).reshape(-1, 4), take(m.qpos_spring, adr).reshape(-1, 4)
-            x = quaternion.subtract(vector.normalize(now), rest)
-            groups.append(_vector_spring(m, joints, x, m.jnt_dofadr[joints] + skip))
+        x = read(d.qpos - m.qpos_spring, positions_of(m, free))
+        groups.append(_vector_spring(m, free, x, m.jnt_dofadr[free][:, None] + np.arange(3)))
+    if len(turning):
+        now, rest = (read(q, quats_of(m, turning)) for q in (d.qpos, m.qpos_spring))
+        x = quaternion.subtract(vector.normalize(now), rest)
+        groups.append(_vector_spring(m, turning, x, spins_of(m, turning)))
     return gather_groups(groups, m.nv) if groups else jnp.zeros(m.nv, d.qpos.dtype)
 
 
 def _vector_spring(m: Model, joints: np.ndarray, x: Array, dofs: np.ndarray) -> tuple[np.ndarray, Array]:
+    """Dofs and forces [3 n] of springs of joints [n] stretched by x [n, 3], on dofs [n, 3]."""
     k = poly_force(take(m.jnt_stiffness, joints), take(m.jnt_stiffnesspoly, joints), vector.norm(x))
-    return (dofs[:, None] + np.arange(3)).ravel(), (-k[:, None] * x).reshape(-1)
+    return dofs.ravel(), (-k[:, None] * x).reshape(-1)
 
 
 def damping(m: Model) -> tuple[Array, Array]:

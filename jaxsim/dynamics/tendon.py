@@ -16,7 +16,7 @@ Array = jax.Array
 
 
 def tendon(m: Model, d: Data) -> tuple[Data, Array]:
-    """ten_length [ntendon], and the tendon Jacobian ten_J [ntendon, nv], constant for fixed tendons."""
+    """ten_length [ntendon] (m), and the tendon Jacobian ten_J [ntendon, nv], constant for fixed tendons."""
     dtype = d.qpos.dtype
     if not m.ntendon:
         return d, jnp.zeros((0, m.nv), dtype)
@@ -31,7 +31,7 @@ def tendon(m: Model, d: Data) -> tuple[Data, Array]:
 
 
 def tendon_armature(m: Model, d: Data, ten_J: Array) -> Data:
-    """Add the inertia of tendons to qM: J^T diag(armature) J, where MuJoCo's M has entries."""
+    """Add the inertia of tendons to qM [nv, nv]: J^T diag(armature) J, where MuJoCo's M has entries."""
     if not m.ntendon:
         return d
     added = lax.dot((ten_J * armature_of_tendons(m)[:, None]).T, ten_J, precision=lax.Precision.HIGHEST)

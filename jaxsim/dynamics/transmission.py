@@ -9,6 +9,7 @@ from jaxsim.algebra.select import gather_groups, take
 from jaxsim.core.data import Data
 from jaxsim.core.enums import JointType, TrnType
 from jaxsim.core.model import Model
+from jaxsim.dynamics.coordinates import SCALAR, quats_of, read
 
 Array = jax.Array
 
@@ -22,7 +23,7 @@ def transmission(m: Model, d: Data, ten_J: Array) -> tuple[Data, Array]:
     on_joint = (trn == TrnType.JOINT) | (trn == TrnType.JOINTINPARENT)
     kind = np.where(on_joint, m.jnt_type[np.where(on_joint, target, 0)] if m.njnt else -1, -1)
     groups = []
-    scalar = np.flatnonzero((kind == JointType.SLIDE) | (kind == JointType.HINGE))
+    scalar = np.flatnonzero(np.isin(kind, SCALAR))
     if len(scalar):
         joint = target[scalar]
         gear = take(m.actuator_gear, scalar)[:, 0]
@@ -57,8 +58,7 @@ def _in_parent(m: Model, chosen: np.ndarray, quat: Array, axis: Array) -> Array:
 
 def _ball(m: Model, d: Data, chosen: np.ndarray) -> tuple[Array, Array]:
     joint = m.actuator_trnid[chosen, 0]
-    adr = m.jnt_qposadr[joint][:, None] + np.arange(4)
-    quat = vector.normalize(take(d.qpos, adr.ravel()).reshape(-1, 4))
+    quat = vector.normalize(read(d.qpos, quats_of(m, joint)))
     axis = _in_parent(m, chosen, quat, take(m.actuator_gear, chosen)[:, :3])
     length = vector.dot(quaternion.log(quat), axis)
     return length, _spread(m, axis, m.jnt_dofadr[joint])
@@ -66,8 +66,7 @@ def _ball(m: Model, d: Data, chosen: np.ndarray) -> tuple[Array, Array]:
 
 def _free(m: Model, d: Data, chosen: np.ndarray) -> tuple[Array, Array]:
     joint = m.actuator_trnid[chosen, 0]
-    adr = m.jnt_qposadr[joint][:, None] + np.arange(3, 7)
-    quat = vector.normalize(take(d.qpos, adr.ravel()).reshape(-1, 4))
+    quat = vector.normalize(read(d.qpos, quats_of(m, joint)))
     gear = take(m.actuator_gear, chosen)
     arm = vector.join(gear[:, :3], _in_parent(m, chosen, quat, gear[:, 3:]))
     return jnp.zeros(len(chosen), arm.dtype), _spread(m, arm, m.jnt_dofadr[joint])

@@ -33,25 +33,25 @@ class ConstraintRows(NamedTuple):
     """
 
     J: Array  # [n, nv]
-    pos: Array  # [n]
-    margin: Array  # [n]
-    aref: Array  # [n]
-    D: Array  # [n]
-    frictionloss: Array  # [n]
-    force: Array  # [n]
+    pos: Array  # [n] m, rad
+    margin: Array  # [n] m, rad
+    aref: Array  # [n] m/s^2, rad/s^2
+    D: Array  # [n] kg, kg m^2; zero for idle rows
+    frictionloss: Array  # [n] N, N m
+    force: Array  # [n] N, N m
     active: Array  # [n] bool
     type: Array  # [n] ConstraintType
     id: Array  # [n]
 
     def compact(self) -> "ConstraintRows":
-        """The active rows alone, as numpy arrays: what MuJoCo has in d.efc_J, efc_pos ... (host only)."""
+        """The active rows [nefc] alone, as numpy arrays: what MuJoCo has in d.efc_J, efc_pos ... (host only)."""
         host = jax.device_get(self)
         return ConstraintRows(*(np.asarray(x)[np.asarray(host.active)] for x in host))
 
 
 @jax.jit
 def constraint_rows(model: Model, data: Data) -> ConstraintRows:
-    """Every constraint row of the state of `data`, with the forces that go with `data.qacc`.
+    """Every constraint row of the state of `data`, with the forces [n] that go with `data.qacc` [nv].
 
     Args:
         model: the model.

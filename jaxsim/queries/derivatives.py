@@ -13,9 +13,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxsim.checks.shapes import check
 from jaxsim.core.data import Data
 from jaxsim.core.model import Model
+from jaxsim.core.shapes import check
 from jaxsim.dynamics.position import differentiate_pos, integrate_pos
 from jaxsim.layout import batched
 from jaxsim.stages.inverse import inverse

@@ -22,7 +22,7 @@ Array = jax.Array
 
 
 def jac(model: Model, data: Data, point: Array, body: Element) -> tuple[Array, Array]:
-    """Jacobians of a world point [3] that moves with a body (mj_jac)."""
+    """Jacobians [3, nv], [3, nv] of a world point [3] (m) that moves with a body (mj_jac)."""
     b = element_id(model, "body", body)
     turn, slide = spatial.halves(data.cdof)
     arm = jnp.broadcast_to((point - tree_center(model, data, b))[None], turn.shape)
@@ -31,25 +31,25 @@ def jac(model: Model, data: Data, point: Array, body: Element) -> tuple[Array, A
 
 
 def jac_body(model: Model, data: Data, body: Element) -> tuple[Array, Array]:
-    """Jacobians of the origin of a body's frame (mj_jacBody)."""
+    """Jacobians [3, nv], [3, nv] of the origin of a body's frame (mj_jacBody)."""
     b = element_id(model, "body", body)
     return jac(model, data, data.xpos[b], b)
 
 
 def jac_body_com(model: Model, data: Data, body: Element) -> tuple[Array, Array]:
-    """Jacobians of the centre of mass of a body (mj_jacBodyCom)."""
+    """Jacobians [3, nv], [3, nv] of the centre of mass of a body (mj_jacBodyCom)."""
     b = element_id(model, "body", body)
     return jac(model, data, data.xipos[b], b)
 
 
 def jac_geom(model: Model, data: Data, geom: Element) -> tuple[Array, Array]:
-    """Jacobians of the centre of a geom (mj_jacGeom)."""
+    """Jacobians [3, nv], [3, nv] of the centre of a geom (mj_jacGeom)."""
     g = element_id(model, "geom", geom)
     return jac(model, data, data.geom_xpos[g], model.geom_bodyid[g])
 
 
 def jac_site(model: Model, data: Data, site: Element) -> tuple[Array, Array]:
-    """Jacobians of a site (mj_jacSite)."""
+    """Jacobians [3, nv], [3, nv] of a site (mj_jacSite)."""
     s = element_id(model, "site", site)
     return jac(model, data, data.site_xpos[s], model.site_bodyid[s])
 

@@ -1,0 +1,1 @@
+"""Sensors, one file per family; `table` has one line for each type."""

@@ -24,13 +24,13 @@ Array = jax.Array
 class Frames(NamedTuple):
     """World frames [n] of objects, and the bodies that carry them."""
 
-    pos: Array  # [n, 3]
+    pos: Array  # [n, 3] m
     mat: Array  # [n, 3, 3]
     body: np.ndarray  # [n]
 
 
 def object_frames(m: Model, d: Data, objtype: np.ndarray, objid: np.ndarray) -> Frames:
-    """Frames of objects given by type and index."""
+    """Frames [n] of objects given by type [n] and index [n]."""
     read: dict[int, Callable] = {
         ObjType.BODY: lambda i: (take(d.xipos, i), take(d.ximat, i), i),
         ObjType.XBODY: lambda i: (take(d.xpos, i), take(d.xmat, i), i),
@@ -80,12 +80,12 @@ def accelerations(m: Model, d: Data, cacc: Array, frames: Frames) -> Array:
 
 
 def arm_of(m: Model, d: Data, frames: Frames) -> Array:
-    """From the com of each frame's tree to the frame."""
+    """From the com of each frame's tree to the frame [n, 3] (m)."""
     return frames.pos - take(d.subtree_com, m.body_rootid[frames.body])
 
 
 def sites_of(m: Model, d: Data, s: np.ndarray) -> Frames:
-    """Frames of the sites of sensors."""
+    """Frames [n] of the sites of sensors `s` [n]."""
     return object_frames(m, d, np.full(len(s), int(ObjType.SITE)), m.sensor_objid[s])
 
 

@@ -7,6 +7,7 @@ from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
 from jaxsim.core.data import Data
 from jaxsim.core.model import Model
+from jaxsim.dynamics.coordinates import quats_of, read, spins_of
 
 Array = jax.Array
 
@@ -28,10 +29,9 @@ def actuator_forces(m: Model, d: Data, s: np.ndarray) -> Array:
 
 def ball_quats(m: Model, d: Data, s: np.ndarray) -> Array:
     """BALLQUAT [n, 4]."""
-    adr = m.jnt_qposadr[m.sensor_objid[s]][:, None] + np.arange(4)
-    return vector.normalize(take(d.qpos, adr.ravel()).reshape(-1, 4))
+    return vector.normalize(read(d.qpos, quats_of(m, m.sensor_objid[s])))
 
 
 def ball_velocities(m: Model, d: Data, s: np.ndarray) -> Array:
     """BALLANGVEL [3 n], rad/s."""
-    return take(d.qvel, (m.jnt_dofadr[m.sensor_objid[s]][:, None] + np.arange(3)).ravel())
+    return take(d.qvel, spins_of(m, m.sensor_objid[s]).ravel())

@@ -27,12 +27,12 @@ HIGHEST = lax.Precision.HIGHEST
 class Problem(NamedTuple):
     """Numbers of one solve, everything that may be differentiated: n scalar rows, nd of them on single dofs."""
 
-    M: Array  # [nv, nv]
-    qfrc_smooth: Array  # [nv]
+    M: Array  # [nv, nv] kg, kg m^2
+    qfrc_smooth: Array  # [nv] N, N m
     J: Array  # [n - nd, nv]
-    D: Array  # [n]
-    aref: Array  # [n]
-    frictionloss: Array  # [n]
+    D: Array  # [n] kg, kg m^2
+    aref: Array  # [n] m/s^2, rad/s^2
+    frictionloss: Array  # [n] N, N m
     contact: ContactRows | None
 
 
@@ -49,7 +49,7 @@ def structure_of(m: Model) -> Structure:
 
 
 def problem_of(M: Array, qfrc_smooth: Array, rows: Rows) -> Problem:
-    """Gather the numbers of a solve."""
+    """Gather the numbers of a solve: M [nv, nv], qfrc_smooth [nv] and the constraint rows."""
     return Problem(M, qfrc_smooth, rows.J, rows.D, rows.aref, rows.frictionloss, rows.contact)
 
 
@@ -117,13 +117,13 @@ def cost(s: Structure, p: Problem, r: RowValues) -> Array:
 
 
 def forces(s: Structure, p: Problem, r: RowValues) -> RowValues:
-    """Constraint forces: minus the gradient of the penalties."""
+    """Constraint forces [n], [slots, dim] (N, N m): minus the gradient of the penalties at residuals r."""
     contact = None if p.contact is None else s.law.force(p.contact, r.contact)
     return RowValues(_scalar_force(s, p, r.scalar), contact)
 
 
 def along(s: Structure, p: Problem, r: RowValues, dr: RowValues) -> Callable[[Array], tuple[Array, Array]]:
-    """The penalties on a line: step length -> slope and curvature at r + alpha dr."""
+    """The penalties on a line: step length [] -> slope [] and curvature [] at r + alpha dr."""
     contact = None if p.contact is None else s.law.along(p.contact, r.contact, dr.contact)
 
     def at(alpha: Array) -> tuple[Array, Array]:

@@ -48,7 +48,10 @@ class Accelerations(NamedTuple):
 
 
 def forward(m: Model, d: Data, sense: bool = True, known: Accelerations | None = None) -> tuple[Data, Intermediate]:
-    """Positions, velocities, actuation, accelerations, constraints and (if `sense`) sensors and energy."""
+    """Positions, velocities, actuation, accelerations, constraints and (if `sense`) sensors and energy.
+
+    Reads qpos [nq], qvel [nv], act [na] and the inputs; `known` are the accelerations of an earlier evaluation.
+    """
     d, mid = position_velocity(m, d)
     d = smooth_acceleration(m, d, mid, known and known.smooth)
     d, solution = constrained_acceleration(m, d, mid, known and known.constrained)
@@ -58,7 +61,7 @@ def forward(m: Model, d: Data, sense: bool = True, known: Accelerations | None =
 
 
 def position_velocity(m: Model, d: Data) -> tuple[Data, Intermediate]:
-    """All that depends on position and velocity alone, up to the constraint rows."""
+    """All that depends on position [nq] and velocity [nv] alone, up to the constraint rows."""
     d = com_pos(m, kinematics(m, d))
     d, ten_J = tendon(m, d)
     d = tendon_armature(m, crb(m, d), ten_J)
@@ -76,7 +79,7 @@ def position_velocity(m: Model, d: Data) -> tuple[Data, Intermediate]:
 
 
 def smooth_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | None = None) -> Data:
-    """qfrc_bias, qfrc_passive, qfrc_actuator, their sum qfrc_smooth, and qacc_smooth = M^-1 qfrc_smooth."""
+    """qfrc_bias, qfrc_passive, qfrc_actuator, their sum qfrc_smooth (all [nv]), and qacc_smooth = M^-1 qfrc_smooth."""
     d, gravcomp = passive(m, d, mid.ten_J)
     d = d.replace(qfrc_bias=rne(m, d, mid.cdof_dot))
     d = actuation(m, d, mid.moment, gravcomp)
@@ -86,7 +89,7 @@ def smooth_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | Non
 
 
 def constrained_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | None = None) -> tuple[Data, Solution]:
-    """qacc, qfrc_constraint and the constraint forces: the minimum of the objective, and how it was found."""
+    """qacc [nv], qfrc_constraint [nv] and the constraint forces: the objective's minimum, and how it was found."""
     if not row_table(m).blocks and mid.slots is None:
         return constraint_forces(m, _ended(d.replace(qacc=d.qacc_smooth), _unsearched(d)), mid)
     structure = structure_of(m)
@@ -116,7 +119,7 @@ def _ended(d: Data, outcome: Outcome) -> Data:
 
 
 def constraint_forces(m: Model, d: Data, mid: Intermediate) -> tuple[Data, Solution]:
-    """qfrc_constraint, nefc and the constraint forces at qacc: minus the gradient of the rows' penalties."""
+    """qfrc_constraint [nv], nefc [] and the constraint forces at qacc: minus the gradient of the rows' penalties."""
     structure, problem = structure_of(m), problem_of(d.qM, d.qfrc_smooth, mid.rows)
     force = forces(structure, problem, residual(structure, problem, d.qacc))
     pull = mul_jt(structure, problem, force)

@@ -15,6 +15,7 @@ from jaxsim.core.enums import DisableBit, Integrator, JointType
 from jaxsim.core.model import Model
 from jaxsim.dynamics.actuation import actuator_velocity_gain, next_activation
 from jaxsim.dynamics.com import com_vel, rne
+from jaxsim.dynamics.coordinates import TURNING, joints_of, read, spins_of
 from jaxsim.dynamics.passive import damping, poly_force_slope, tendon_damping
 from jaxsim.dynamics.position import integrate_pos
 from jaxsim.solvers.linear.small import solve_small
@@ -25,7 +26,10 @@ Array = jax.Array
 
 
 def advance(m: Model, d: Data, qacc: Array, qvel: Array | None = None) -> Data:
-    """Activations, velocities, positions and time, one time step on (mj_advance)."""
+    """act [na], qvel [nv], qpos [nq] and time, one time step on with qacc [nv] (mj_advance).
+
+    Positions move with the new velocity, or with `qvel` [nv] if given, as the stages of RK4 do.
+    """
     dt = m.opt.timestep
     act = d.act if m.opt.disables(DisableBit.ACTUATION) else next_activation(m, d)
     velocity = d.qvel + dt * qacc
@@ -102,7 +106,7 @@ def _gram(m: Model, J: Array, weight: Array) -> Array:
 
 
 def standalone_free_bodies(m: Model) -> np.ndarray:
-    """Bodies with one free joint and no children that move relative to them (mj_isFreeBody)."""
+    """Ids [k] of bodies with one free joint and no children that move relative to them (mj_isFreeBody)."""
     free = m.jnt_bodyid[m.jnt_type == JointType.FREE]
     tree_dofs = np.bincount(m.dof_treeid, minlength=m.ntree)
     return np.array([b for b in free if tree_dofs[m.body_treeid[b]] == 6], int)
@@ -169,16 +173,14 @@ def _runge_kutta(m: Model, d: Data, known: Any) -> tuple[Data, Any]:
 
 def _exponential_rate(m: Model, x: Array, velocity: Array) -> Array:
     """Rate of the exponential coordinates x of each rotation, given the body-frame velocity: dexp^-1."""
-    for kind, skip in ((JointType.FREE, 3), (JointType.BALL, 0)):
-        joints = np.flatnonzero(m.jnt_type == kind)
-        if not len(joints):
-            continue
-        dof = (m.jnt_dofadr[joints][:, None] + skip + np.arange(3)).ravel()
-        u, w = take(x, dof).reshape(-1, 3), take(velocity, dof).reshape(-1, 3)
-        uw = vector.cross(u, w)
-        rate = w + 0.5 * uw + _dexp_inverse(vector.dot(u, u))[:, None] * vector.cross(u, uw)
-        velocity = put(velocity, dof, rate.reshape(-1))
-    return velocity
+    joints = joints_of(m, *TURNING)
+    if not len(joints):
+        return velocity
+    spin = spins_of(m, joints)
+    u, w = read(x, spin), read(velocity, spin)
+    uw = vector.cross(u, w)
+    rate = w + 0.5 * uw + _dexp_inverse(vector.dot(u, u))[:, None] * vector.cross(u, uw)
+    return put(velocity, spin.ravel(), rate.reshape(-1))
 
 
 def _dexp_inverse(square: Array) -> Array:

@@ -12,7 +12,7 @@ from jaxsim.stages.forward import constraint_forces, position_velocity
 
 
 def inverse(m: Model, d: Data) -> Data:
-    """qfrc_inverse = M qacc + qfrc_bias - qfrc_passive - qfrc_constraint.
+    """qfrc_inverse [nv] = M qacc + qfrc_bias - qfrc_passive - qfrc_constraint (N, N m).
 
     The constraint forces follow from qacc directly: the penalties' gradient at J qacc - aref.
     """

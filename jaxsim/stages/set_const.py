@@ -13,10 +13,10 @@ import numpy as np
 from jaxsim.algebra import quaternion, spatial, vector
 from jaxsim.algebra.select import product, put, take
 from jaxsim.algebra.tree import ancestor, subtree
-from jaxsim.checks.shapes import check_model
 from jaxsim.core.data import Data, make_data
 from jaxsim.core.enums import MINVAL, EqType, GeomType, JointType, ObjType
 from jaxsim.core.model import Model
+from jaxsim.core.shapes import check_model
 from jaxsim.dynamics.com import com_pos, crb
 from jaxsim.dynamics.kinematics import kinematics
 from jaxsim.dynamics.tendon import tendon, tendon_armature
@@ -70,7 +70,7 @@ def _inverse_weights(m: Model, d: Data, ten_J: Array, moment: Array) -> Model:
 
 
 def product_of(a: Array, b: Array) -> Array:
-    """Matrix product at full precision."""
+    """Matrix product [n, m] times [m, k] at full precision."""
     return jax.lax.dot(a, b, precision=jax.lax.Precision.HIGHEST)
 
 

@@ -4,31 +4,41 @@ import mujoco
 import numpy as np
 import pytest
 
+from jaxsim.core import enums as core_enums
 from jaxsim.core.enums import ObjType
+from jaxsim.core.fields import MODEL_REAL, SIZES, STATIC
 from jaxsim.mjcf import compile_mjcf
 from jaxsim.mjcf.assembly.compiled import DECLARED, CompiledModel
-from jaxsim.mjcf.assembly.fields import Fields
+from jaxsim.mjcf.assembly.fields import COMPILER, FIELDS
 from jaxsim.mjcf.language import enums
 from jaxsim.mjcf.language.schema import DISABLE_BITS, ENABLE_BITS, ENUMS, OBJECT_TYPES
 
 
 def test_every_declared_field_is_set_and_no_other():
     assert set(vars(compile_mjcf("<mujoco/>"))) == DECLARED
-    types = {"int": int, "bool": bool, "bytes": bytes, "np.ndarray": np.ndarray}
     m = compile_mjcf("<mujoco/>")
-    for name, annotation in Fields.__annotations__.items():
-        kind = types[annotation] if isinstance(annotation, str) else annotation
-        assert type(getattr(m, name)) is kind, name
+    for name, field in FIELDS.items():
+        value = getattr(m, name)
+        if field.dims and field.dtype is not bytes:
+            assert value.shape == field.shape(m) and value.dtype.kind in ("iub" if field.dtype else "f"), name
+        else:
+            assert type(value) is {np.bool_: bool}.get(field.dtype, field.dtype), name
 
 
 def test_declared_fields_are_those_of_mjmodel():
     theirs = set(dir(mujoco.MjModel.from_xml_string("<mujoco/>")))
-    assert set(Fields.__annotations__) <= theirs
+    assert set(FIELDS) <= theirs
+    assert not set(COMPILER) & (set(MODEL_REAL) | set(SIZES) | set(STATIC))  # none is declared twice
 
 
 def test_a_field_that_is_not_declared_cannot_be_set():
     with pytest.raises(AttributeError, match="'body_mas' is not a declared field"):
         CompiledModel().set("body_", mas=np.zeros(1))
+
+
+def test_a_field_that_is_not_set_says_so():
+    with pytest.raises(AttributeError, match="body_mass of the compiled model is not yet set"):
+        _ = CompiledModel().body_mass
 
 
 @pytest.mark.parametrize(
@@ -43,7 +53,9 @@ def test_a_field_that_is_not_declared_cannot_be_set():
 )
 def test_enumerations(ours, theirs):
     members = {name.partition("_")[2]: int(v) for name, v in getattr(mujoco, theirs).__members__.items()}
-    assert {member.name: int(member) for member in getattr(enums, ours)} == members
+    assert {
+        member.name: int(member) for member in getattr(core_enums if ours == "DataType" else enums, ours)
+    } == members
 
 
 KEYWORDS = {

@@ -59,7 +59,7 @@ class Relative(NamedTuple):
 
 
 def box_box(a: Shape, b: Shape, margin: Array) -> Candidates:
-    """Up to eight contacts of two faces, or one of two edges (mjc_BoxBox)."""
+    """Candidates [8]: of two faces up to eight, or one of two edges (mjc_BoxBox)."""
     eps = DOUBLE if a.pos.dtype == jnp.float64 else SINGLE
     offset = b.pos - a.pos
     rot = jnp.sum(a.mat[:, :, None] * b.mat[:, None, :], axis=0)

@@ -14,7 +14,7 @@ PARALLEL = 1e-8
 
 
 def capsule_capsule(a: Shape, b: Shape, margin: Array) -> Candidates:
-    """One contact, or two between parallel capsules (mjc_CapsuleCapsule).
+    """Candidates [2]: one, or two between parallel capsules (mjc_CapsuleCapsule).
 
     Points of the segments are s z1 and r + t z2, with z the axes and r the offset of the centres. At the
     nearest, s = z1.r + (z1.z2) t and t = (z1.z2) s - z2.r, each clipped to its segment. Parallel capsules

@@ -44,7 +44,7 @@ class Nearest(NamedTuple):
 
 
 def capsule_box(a: Shape, b: Shape, margin: Array) -> Candidates:
-    """Up to two contacts (mjc_CapsuleBox)."""
+    """Candidates [2]: one or two spheres of the capsule (mjc_CapsuleBox)."""
     centre, axis = vector.matvec_t(b.mat, a.pos - b.pos), vector.matvec_t(b.mat, a.mat[:, 2])
     half = a.size[1:2]
     edge, edge_distance = _nearest_edge(centre, axis, half, b.size)

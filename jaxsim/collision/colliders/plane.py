@@ -22,13 +22,13 @@ CAP = np.array([1, -1, 1, 1])
 
 
 def plane_sphere(a: Shape, b: Shape, margin: Array) -> Candidates:
-    """One contact, at the sphere's lowest point (mjc_PlaneSphere)."""
+    """Candidates [1], at the sphere's lowest point (mjc_PlaneSphere)."""
     normal = a.mat[:, 2]
     return _points(a, b, (-b.size[0] * normal)[None], margin)
 
 
 def plane_capsule(a: Shape, b: Shape, margin: Array) -> Candidates:
-    """One contact per end, frames aligned with the capsule (mjc_PlaneCapsule)."""
+    """Candidates [2], one per end, frames aligned with the capsule (mjc_PlaneCapsule)."""
     normal, axis = a.mat[:, 2], b.mat[:, 2]
     ends = jnp.array([[1], [-1]], axis.dtype) * (b.size[1] * axis)[None]
     found = _points(a, b, ends - (b.size[0] * normal)[None], margin)
@@ -36,7 +36,7 @@ def plane_capsule(a: Shape, b: Shape, margin: Array) -> Candidates:
 
 
 def plane_box(a: Shape, b: Shape, margin: Array) -> Candidates:
-    """The four corners below the box's centre (mjc_PlaneBox).
+    """Candidates [4]: the corners below the box's centre (mjc_PlaneBox).
 
     Of two opposite corners exactly one is below, so each slot holds the lower one of a pair.
     """
@@ -46,14 +46,14 @@ def plane_box(a: Shape, b: Shape, margin: Array) -> Candidates:
 
 
 def plane_ellipsoid(a: Shape, b: Shape, margin: Array) -> Candidates:
-    """One contact, at the ellipsoid's support point towards the plane (mjc_PlaneConvex)."""
+    """Candidates [1], at the ellipsoid's support point towards the plane (mjc_PlaneConvex)."""
     down = -jnp.sum(b.mat * a.mat[:, 2:], axis=0) * b.size
     lowest = b.size * down / safe_norm(down)
     return _points(a, b, to_world(b.mat, lowest[None]), margin)
 
 
 def plane_cylinder(a: Shape, b: Shape, margin: Array) -> Candidates:
-    """The lowest rim point, the one above it and two that complete a triangle (mjc_PlaneCylinder).
+    """Candidates [4]: the lowest rim point, the one above it and two that complete a triangle (mjc_PlaneCylinder).
 
     Rim directions are found in the cylinder's frame, where an upright cylinder causes no cancellation.
     """

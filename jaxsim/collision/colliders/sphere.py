@@ -15,19 +15,19 @@ Array = jax.Array
 
 
 def sphere_sphere(a: Shape, b: Shape, margin: Array) -> Candidates:
-    """One contact on the line of centres (mjc_SphereSphere)."""
+    """Candidates [1], on the line of centres (mjc_SphereSphere)."""
     return sphere_pairs(a, b, jnp.zeros_like(a.pos)[None], (b.pos - a.pos)[None], margin)
 
 
 def sphere_capsule(a: Shape, b: Shape, margin: Array) -> Candidates:
-    """The sphere against the nearest sphere inside the capsule (mjc_SphereCapsule)."""
+    """Candidates [1]: the sphere against the nearest sphere inside the capsule (mjc_SphereCapsule)."""
     axis, offset = b.mat[:, 2], b.pos - a.pos
     x = jnp.clip(-jnp.sum(axis * offset), -b.size[1], b.size[1])
     return sphere_pairs(a, b, jnp.zeros_like(offset)[None], (offset + x * axis)[None], margin)
 
 
 def sphere_cylinder(a: Shape, b: Shape, margin: Array) -> Candidates:
-    """The sphere against the cylinder's side, cap or rim, whichever is nearest (mjc_SphereCylinder)."""
+    """Candidates [1]: the sphere against the cylinder's side, cap or rim, whichever is nearest (mjc_SphereCylinder)."""
     radius, half = b.size[:1], b.size[1:2]
     axis, vec = b.mat[:, 2], a.pos - b.pos
     x = jnp.sum(axis * vec, keepdims=True)
@@ -48,7 +48,7 @@ def sphere_cylinder(a: Shape, b: Shape, margin: Array) -> Candidates:
 
 
 def sphere_box(a: Shape, b: Shape, margin: Array) -> Candidates:
-    """The sphere against the nearest point of the box, or face from within (mjc_SphereBox)."""
+    """Candidates [1]: the sphere against the nearest point of the box, or face from within (mjc_SphereBox)."""
     return spheres_box(a, b, vector.matvec_t(b.mat, a.pos - b.pos)[None], margin)
 
 

@@ -1,10 +1,13 @@
 """State, inputs, derived quantities and contacts of one world, under mjData's and mjContact's names."""
 
-import jax
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from jaxsim.core.fields.field import fields_of, flag, integer, real
 
-Array = jax.Array
+if TYPE_CHECKING:  # the compiler reads these tables, without JAX
+    from jax import Array
 
 
 class DataState:

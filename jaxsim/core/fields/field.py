@@ -2,14 +2,14 @@
 
 `body_mass: Array = real("nbody", "kg", "mass of the body alone")` in a class of declarations makes `body_mass` an
 attribute of every record that inherits from the class: mypy knows its type, `Model.body_mass` is the Field itself,
-`model.body_mass` its value, and `fields_of` lists all of them for allocation, checks and documentation.
+`model.body_mass` its value, and `fields_of` lists all of them for allocation, checks and documentation. The compiler
+reads the same tables, so that nothing here imports JAX.
 """
 
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-import jax
 import numpy as np
 
 
@@ -54,10 +54,6 @@ class Field(Child):
     def shape(self, sizes: Any) -> tuple[int, ...]:
         """Concrete shape, given an object whose attributes are the sizes (nq, nv, nbody ...)."""
         return tuple(d if isinstance(d, int) else _size(d, sizes) for d in self.dims)
-
-    def zeros(self, sizes: Any) -> np.ndarray:
-        """Zeros of this field's shape and type."""
-        return np.zeros(self.shape(sizes), self.dtype or jax.dtypes.canonicalize_dtype(np.float64))
 
 
 def _size(dim: str, sizes: Any) -> int:

@@ -1,11 +1,14 @@
 """Options and statistics of a model, under mjOption's and mjStatistic's names."""
 
-import jax
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from jaxsim.core.enums import Cone, Integrator, Solver
 from jaxsim.core.fields.field import fields_of, integer, real
 
-Array = jax.Array
+if TYPE_CHECKING:  # the compiler reads these tables, without JAX
+    from jax import Array
 
 
 class OptionReals:

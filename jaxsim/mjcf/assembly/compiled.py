@@ -5,11 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from jaxsim.mjcf.assembly.fields import Fields
+from jaxsim.core.fields.model import ModelReals
+from jaxsim.core.fields.static import Sizes, Static
+from jaxsim.mjcf.assembly.fields import FIELDS, CompilerFields
 from jaxsim.mjcf.language.errors import Place
 
 
-class CompiledModel(Fields):
+class CompiledModel(ModelReals[np.ndarray], Sizes, Static, CompilerFields):
     """The result of compiling an MJCF file.
 
     Attributes are named, shaped and ordered as in MuJoCo 4.0's mjModel: sizes (`nq` ...), arrays
@@ -21,8 +23,6 @@ class CompiledModel(Fields):
         unsupported: (file, line, message) of every feature that compiles but may not be simulated.
     """
 
-    nflex = 0  # refused by the compiler
-    nplugin = 0  # of what the compiler admits
     opt: SimpleNamespace
     stat: SimpleNamespace
     names: dict[str, list[str]]
@@ -33,6 +33,11 @@ class CompiledModel(Fields):
         self.names = {}
         self.places = {}
         self.unsupported = []
+        self.nflex = 0  # refused by the compiler
+        self.nplugin = 0  # of what the compiler admits
+
+    def _read(self, name: str) -> Any:  # the declaration asks where there is no value
+        raise AttributeError(f"{name} of the compiled model is not yet set")
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in DECLARED:
@@ -47,4 +52,4 @@ class CompiledModel(Fields):
             setattr(self, prefix + name, value)
 
 
-DECLARED = frozenset(Fields.__annotations__) | frozenset(CompiledModel.__annotations__)
+DECLARED = frozenset(FIELDS) | frozenset(CompiledModel.__annotations__)

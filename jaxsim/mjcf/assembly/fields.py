@@ -1,410 +1,45 @@
-"""Every size and array of mjModel that the compiler makes, under MuJoCo's name (a table)."""
+"""What mjModel has besides the fields that the engine keeps: MuJoCo's sparse storage, buffers and plugins.
+
+All other fields of a compiled model are declared in jaxsim.core.fields, with their dimensions, units and meanings.
+"""
 
 import numpy as np
 
+from jaxsim.core.fields import MODEL_REAL, SIZES, STATIC
+from jaxsim.core.fields.field import fields_of, flag, integer, size
 
-class Fields:
-    """Shapes, units and meanings are those of mjModel; reals are float64, what is only seen is float32."""
+Ints = np.ndarray
 
-    # sizes
-    nq: int
-    nv: int
-    nu: int
-    na: int
-    nbody: int
-    njnt: int
-    nuser_body: int
-    nuser_jnt: int
-    nuser_geom: int
-    nuser_site: int
-    nuser_cam: int
-    nuser_tendon: int
-    nuser_actuator: int
-    nuser_sensor: int
-    nuserdata: int
-    njmax: int
-    nconmax: int
-    nmocap: int
-    nplastic: int
-    nM: int
-    nD: int
-    ntree: int
-    ngeom: int
-    nsite: int
-    ncam: int
-    nlight: int
-    nmesh: int
-    nmeshvert: int
-    nmeshnormal: int
-    nmeshtexcoord: int
-    nmeshface: int
-    nmeshgraph: int
-    nmeshpoly: int
-    nmeshpolyvert: int
-    nmeshpolymap: int
-    npolygonmax: int
-    nmeshdegmax: int
-    nhfield: int
-    nhfielddata: int
-    npair: int
-    nexclude: int
-    neq: int
-    nemax: int
-    ntendon: int
-    nwrap: int
-    nJten: int
-    nactuator: int
-    nout: int
-    nhistory: int
-    nsensor: int
-    nsensordata: int
-    nmat: int
-    nnumeric: int
-    ntext: int
-    ntuple: int
-    nnumericdata: int
-    ntextdata: int
-    ntupledata: int
-    ngravcomp: int
-    nC: int
-    nkey: int
-    # features that are used
-    flg_gravcomp: bool
-    flg_surfacevel: bool
-    flg_adhesion: bool
-    # bodies
-    body_parentid: np.ndarray
-    body_rootid: np.ndarray
-    body_weldid: np.ndarray
-    body_mocapid: np.ndarray
-    body_jntnum: np.ndarray
-    body_jntadr: np.ndarray
-    body_dofnum: np.ndarray
-    body_dofadr: np.ndarray
-    body_geomnum: np.ndarray
-    body_geomadr: np.ndarray
-    body_pos: np.ndarray
-    body_quat: np.ndarray
-    body_ipos: np.ndarray
-    body_iquat: np.ndarray
-    body_mass: np.ndarray
-    body_inertia: np.ndarray
-    body_gravcomp: np.ndarray
-    body_margin: np.ndarray
-    body_user: np.ndarray
-    body_plugin: np.ndarray
-    body_contype: np.ndarray
-    body_conaffinity: np.ndarray
-    body_subtreemass: np.ndarray
-    body_invweight0: np.ndarray
-    body_sameframe: np.ndarray
-    body_treeid: np.ndarray
-    body_simple: np.ndarray
-    # joints
-    jnt_type: np.ndarray
-    jnt_qposadr: np.ndarray
-    jnt_dofadr: np.ndarray
-    jnt_bodyid: np.ndarray
-    jnt_group: np.ndarray
-    jnt_plasticadr: np.ndarray
-    jnt_limited: np.ndarray
-    jnt_actfrclimited: np.ndarray
-    jnt_actgravcomp: np.ndarray
-    jnt_solref: np.ndarray
-    jnt_solimp: np.ndarray
-    jnt_pos: np.ndarray
-    jnt_axis: np.ndarray
-    jnt_stiffness: np.ndarray
-    jnt_stiffnesspoly: np.ndarray
-    jnt_springyield: np.ndarray
-    jnt_range: np.ndarray
-    jnt_actfrcrange: np.ndarray
-    jnt_margin: np.ndarray
-    jnt_user: np.ndarray
-    jnt_actuatorid: np.ndarray
-    # degrees of freedom
-    dof_bodyid: np.ndarray
-    dof_jntid: np.ndarray
-    dof_parentid: np.ndarray
-    dof_treeid: np.ndarray
-    dof_Madr: np.ndarray
-    dof_solref: np.ndarray
-    dof_solimp: np.ndarray
-    dof_frictionloss: np.ndarray
-    dof_armature: np.ndarray
-    dof_damping: np.ndarray
-    dof_dampingpoly: np.ndarray
-    dof_invweight0: np.ndarray
-    dof_M0: np.ndarray
-    dof_length: np.ndarray
-    dof_simplenum: np.ndarray
-    # kinematic trees
-    tree_sleep_policy: np.ndarray
-    tree_bodyadr: np.ndarray
-    tree_bodynum: np.ndarray
-    tree_dofadr: np.ndarray
-    tree_dofnum: np.ndarray
-    # reference configuration
-    qpos0: np.ndarray
-    qpos_spring: np.ndarray
-    # geoms
-    geom_type: np.ndarray
-    geom_contype: np.ndarray
-    geom_conaffinity: np.ndarray
-    geom_condim: np.ndarray
-    geom_bodyid: np.ndarray
-    geom_dataid: np.ndarray
-    geom_matid: np.ndarray
-    geom_group: np.ndarray
-    geom_priority: np.ndarray
-    geom_plugin: np.ndarray
-    geom_castshadow: np.ndarray
-    geom_solmix: np.ndarray
-    geom_solref: np.ndarray
-    geom_solimp: np.ndarray
-    geom_size: np.ndarray
-    geom_aabb: np.ndarray
-    geom_rbound: np.ndarray
-    geom_pos: np.ndarray
-    geom_quat: np.ndarray
-    geom_friction: np.ndarray
-    geom_margin: np.ndarray
-    geom_gap: np.ndarray
-    geom_surfacevel: np.ndarray
-    geom_adhesion: np.ndarray
-    geom_fluid: np.ndarray
-    geom_user: np.ndarray
-    geom_rgba: np.ndarray
-    geom_sameframe: np.ndarray
-    # sites
-    site_type: np.ndarray
-    site_bodyid: np.ndarray
-    site_dataid: np.ndarray
-    site_matid: np.ndarray
-    site_group: np.ndarray
-    site_size: np.ndarray
-    site_pos: np.ndarray
-    site_quat: np.ndarray
-    site_user: np.ndarray
-    site_rgba: np.ndarray
-    site_sameframe: np.ndarray
-    # cameras
-    cam_mode: np.ndarray
-    cam_bodyid: np.ndarray
-    cam_targetbodyid: np.ndarray
-    cam_pos: np.ndarray
-    cam_quat: np.ndarray
-    cam_projection: np.ndarray
-    cam_fovy: np.ndarray
-    cam_ipd: np.ndarray
-    cam_resolution: np.ndarray
-    cam_output: np.ndarray
-    cam_sensorsize: np.ndarray
-    cam_intrinsic: np.ndarray
-    cam_user: np.ndarray
-    cam_poscom0: np.ndarray
-    cam_pos0: np.ndarray
-    cam_mat0: np.ndarray
-    # lights
-    light_mode: np.ndarray
-    light_bodyid: np.ndarray
-    light_targetbodyid: np.ndarray
-    light_type: np.ndarray
-    light_texid: np.ndarray
-    light_castshadow: np.ndarray
-    light_active: np.ndarray
-    light_pos: np.ndarray
-    light_dir: np.ndarray
-    light_attenuation: np.ndarray
-    light_ambient: np.ndarray
-    light_diffuse: np.ndarray
-    light_specular: np.ndarray
-    light_bulbradius: np.ndarray
-    light_intensity: np.ndarray
-    light_range: np.ndarray
-    light_cutoff: np.ndarray
-    light_softness: np.ndarray
-    light_exponent: np.ndarray
-    light_poscom0: np.ndarray
-    light_pos0: np.ndarray
-    light_dir0: np.ndarray
-    # meshes
-    mesh_vert: np.ndarray
-    mesh_vertadr: np.ndarray
-    mesh_vertnum: np.ndarray
-    mesh_normal: np.ndarray
-    mesh_normaladr: np.ndarray
-    mesh_normalnum: np.ndarray
-    mesh_texcoord: np.ndarray
-    mesh_texcoordadr: np.ndarray
-    mesh_texcoordnum: np.ndarray
-    mesh_face: np.ndarray
-    mesh_faceadr: np.ndarray
-    mesh_facenum: np.ndarray
-    mesh_graph: np.ndarray
-    mesh_graphadr: np.ndarray
-    mesh_facenormal: np.ndarray
-    mesh_facetexcoord: np.ndarray
-    mesh_extrema: np.ndarray
-    mesh_scale: np.ndarray
-    mesh_pos: np.ndarray
-    mesh_quat: np.ndarray
-    mesh_polynum: np.ndarray
-    mesh_polyadr: np.ndarray
-    mesh_polynormal: np.ndarray
-    mesh_polyvertadr: np.ndarray
-    mesh_polyvertnum: np.ndarray
-    mesh_polyvert: np.ndarray
-    mesh_polymapadr: np.ndarray
-    mesh_polymapnum: np.ndarray
-    mesh_polymap: np.ndarray
-    # height fields
-    hfield_size: np.ndarray
-    hfield_nrow: np.ndarray
-    hfield_ncol: np.ndarray
-    hfield_adr: np.ndarray
-    hfield_data: np.ndarray
-    # contact pairs
-    pair_dim: np.ndarray
-    pair_geom1: np.ndarray
-    pair_geom2: np.ndarray
-    pair_signature: np.ndarray
-    pair_solref: np.ndarray
-    pair_solreffriction: np.ndarray
-    pair_solimp: np.ndarray
-    pair_margin: np.ndarray
-    pair_gap: np.ndarray
-    pair_adhesion: np.ndarray
-    pair_friction: np.ndarray
-    # excluded pairs of bodies
-    exclude_signature: np.ndarray
-    # equality constraints
-    eq_type: np.ndarray
-    eq_obj1id: np.ndarray
-    eq_obj2id: np.ndarray
-    eq_objtype: np.ndarray
-    eq_active0: np.ndarray
-    eq_solref: np.ndarray
-    eq_solimp: np.ndarray
-    eq_data: np.ndarray
-    # tendons
-    tendon_type: np.ndarray
-    tendon_adr: np.ndarray
-    tendon_num: np.ndarray
-    tendon_matid: np.ndarray
-    tendon_group: np.ndarray
-    tendon_plasticadr: np.ndarray
-    tendon_limited: np.ndarray
-    tendon_actfrclimited: np.ndarray
-    tendon_width: np.ndarray
-    tendon_solref_lim: np.ndarray
-    tendon_solimp_lim: np.ndarray
-    tendon_solref_fri: np.ndarray
-    tendon_solimp_fri: np.ndarray
-    tendon_range: np.ndarray
-    tendon_actfrcrange: np.ndarray
-    tendon_margin: np.ndarray
-    tendon_stiffness: np.ndarray
-    tendon_stiffnesspoly: np.ndarray
-    tendon_damping: np.ndarray
-    tendon_dampingpoly: np.ndarray
-    tendon_armature: np.ndarray
-    tendon_frictionloss: np.ndarray
-    tendon_lengthspring: np.ndarray
-    tendon_springyield: np.ndarray
-    tendon_user: np.ndarray
-    tendon_rgba: np.ndarray
-    tendon_actuatorid: np.ndarray
-    tendon_treenum: np.ndarray
-    tendon_treeid: np.ndarray
-    tendon_length0: np.ndarray
-    tendon_invweight0: np.ndarray
-    # paths of tendons
-    wrap_type: np.ndarray
-    wrap_objid: np.ndarray
-    wrap_prm: np.ndarray
-    # sparse Jacobian of tendons
-    ten_J_rownnz: np.ndarray
-    ten_J_rowadr: np.ndarray
-    ten_J_colind: np.ndarray
-    # actuators
-    actuator_trntype: np.ndarray
-    actuator_dyntype: np.ndarray
-    actuator_gaintype: np.ndarray
-    actuator_biastype: np.ndarray
-    actuator_ctrladr: np.ndarray
-    actuator_ctrlnum: np.ndarray
-    actuator_ctrlspec: np.ndarray
-    actuator_outadr: np.ndarray
-    actuator_outnum: np.ndarray
-    actuator_actadr: np.ndarray
-    actuator_actnum: np.ndarray
-    actuator_trnid: np.ndarray
-    actuator_cranklength: np.ndarray
-    actuator_dynprm: np.ndarray
-    actuator_gainprm: np.ndarray
-    actuator_biasprm: np.ndarray
-    actuator_actlimited: np.ndarray
-    actuator_actrange: np.ndarray
-    actuator_actearly: np.ndarray
-    actuator_delay: np.ndarray
-    actuator_history: np.ndarray
-    actuator_historyadr: np.ndarray
-    actuator_damping: np.ndarray
-    actuator_dampingpoly: np.ndarray
-    actuator_armature: np.ndarray
-    actuator_forcelimited: np.ndarray
-    actuator_forcerange: np.ndarray
-    actuator_group: np.ndarray
-    actuator_plugin: np.ndarray
-    actuator_user: np.ndarray
-    actuator_ctrllimited: np.ndarray
-    actuator_ctrlrange: np.ndarray
-    actuator_gear: np.ndarray
-    actuator_lengthrange: np.ndarray
-    actuator_length0: np.ndarray
-    actuator_acc0: np.ndarray
-    # sensors
-    sensor_type: np.ndarray
-    sensor_datatype: np.ndarray
-    sensor_needstage: np.ndarray
-    sensor_objtype: np.ndarray
-    sensor_objid: np.ndarray
-    sensor_reftype: np.ndarray
-    sensor_refid: np.ndarray
-    sensor_intprm: np.ndarray
-    sensor_dim: np.ndarray
-    sensor_adr: np.ndarray
-    sensor_cutoff: np.ndarray
-    sensor_noise: np.ndarray
-    sensor_history: np.ndarray
-    sensor_historyadr: np.ndarray
-    sensor_delay: np.ndarray
-    sensor_interval: np.ndarray
-    sensor_plugin: np.ndarray
-    sensor_user: np.ndarray
-    # materials
-    mat_rgba: np.ndarray
-    # custom numbers
-    numeric_adr: np.ndarray
-    numeric_size: np.ndarray
-    numeric_data: np.ndarray
-    # custom texts
-    text_adr: np.ndarray
-    text_size: np.ndarray
-    text_data: bytes
-    # custom tuples
-    tuple_adr: np.ndarray
-    tuple_size: np.ndarray
-    tuple_objtype: np.ndarray
-    tuple_objid: np.ndarray
-    tuple_objprm: np.ndarray
-    # keyframes
-    key_time: np.ndarray
-    key_qpos: np.ndarray
-    key_qvel: np.ndarray
-    key_act: np.ndarray
-    key_mpos: np.ndarray
-    key_mquat: np.ndarray
-    key_ctrl: np.ndarray
-    key_plastic: np.ndarray
+
+class CompilerFields:
+    """Fields that only comparison with mjModel and the compiler itself read."""
+
+    nuserdata: int = size("number of values of mjData that are left to the user")
+    njmax: int = size("most constraint rows, as the file asks; -1 for no bound")
+    nemax: int = size("most rows of all equalities together")
+    nM: int = size("number of entries of M that MuJoCo stores: each dof with itself and those above it")
+    nD: int = size("number of entries of M without regard to symmetry")
+    nC: int = size("number of entries of M that are left when simple dofs have their diagonal only")
+    nJten: int = size("number of entries of the Jacobians of all tendons")
+    nhistory: int = size("number of values of all history buffers")
+    flg_gravcomp: bool = flag("", "whether a body is relieved of its weight")
+    flg_surfacevel: bool = flag("", "whether a geom's surface moves")
+    flg_adhesion: bool = flag("", "whether a geom or a pair adheres")
+
+    body_plugin: Ints = integer("nbody", "plugin of the body; -1 for none")
+    geom_plugin: Ints = integer("ngeom", "plugin of the geom; -1 for none")
+    actuator_plugin: Ints = integer("nactuator", "plugin of the actuator; -1 for none")
+    sensor_plugin: Ints = integer("nsensor", "plugin of the sensor; -1 for none")
+    dof_Madr: Ints = integer("nv", "where the dof's entries of M start")
+    tree_sleep_policy: Ints = integer("ntree", "whether the tree may sleep (SleepPolicy)")
+    light_texid: Ints = integer("nlight", "texture of an image light; -1 for none")
+    pair_signature: Ints = integer("npair", "the two bodies: the lower id times 2^16, plus the other")
+    ten_J_rownnz: Ints = integer("ntendon", "number of dofs that move the tendon")
+    ten_J_rowadr: Ints = integer("ntendon", "first of them in ten_J_colind")
+    ten_J_colind: Ints = integer("nJten", "dofs that move the tendons, one tendon after the other")
+    actuator_historyadr: Ints = integer("nactuator", "where the actuator's buffer starts; -1 for none")
+    sensor_historyadr: Ints = integer("nsensor", "where the sensor's buffer starts; -1 for none")
+
+
+COMPILER = fields_of(CompilerFields)
+FIELDS = SIZES | STATIC | MODEL_REAL | COMPILER

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from jaxsim.core.enums import GeomType, JointType, SensorType
+from jaxsim.core.enums import DataType, GeomType, JointType, SensorType
 from jaxsim.mjcf.elements.history import check_history
-from jaxsim.mjcf.language.enums import DataType, Stage
+from jaxsim.mjcf.language.enums import Stage
 from jaxsim.mjcf.language.errors import Fault
 from jaxsim.mjcf.language.names import Index
 from jaxsim.mjcf.language.schema import ENUMS, OBJECT_TYPES

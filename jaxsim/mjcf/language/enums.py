@@ -41,15 +41,6 @@ class SleepPolicy(IntEnum):
     INIT = 5
 
 
-class DataType(IntEnum):
-    """mjtDataType: what kind of numbers a sensor gives."""
-
-    REAL = 0
-    POSITIVE = 1
-    AXIS = 2
-    QUATERNION = 3
-
-
 class Stage(IntEnum):
     """mjtStage: the stage after which a sensor can be computed."""
 

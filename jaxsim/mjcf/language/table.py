@@ -15,6 +15,7 @@ from enum import IntEnum
 from jaxsim.core.enums import (
     BiasType,
     Cone,
+    DataType,
     DisableBit,
     DynType,
     EnableBit,
@@ -24,7 +25,7 @@ from jaxsim.core.enums import (
     JointType,
     Solver,
 )
-from jaxsim.mjcf.language.enums import Conflict, DataType, LRMode, SleepPolicy, Stage, Tristate
+from jaxsim.mjcf.language.enums import Conflict, LRMode, SleepPolicy, Stage, Tristate
 
 
 def _words(text: str) -> list[str]:

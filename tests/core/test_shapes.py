@@ -23,17 +23,22 @@ def _batch(data, *shape):
     return jax.tree.map(lambda x: jnp.broadcast_to(x, (*shape, *x.shape)), data)
 
 
+def _past(record, **values):
+    """A record with values that `replace` refuses or converts, as other libraries' trees may have them."""
+    return type(record)({**record._values, **values}, record._static)
+
+
 def _other_data():
     return js.make_data(js.load(bundled.path("cart_pole")))
 
 
 # what is wrong with (model, data), and the sentence; {f} is the function
 FAULTS = {
-    "too few": (lambda m, d: (m, d.replace(qpos=jnp.zeros(3))), "qpos has shape (3,), expected (6,) [nq]"),
-    "too many axes": (lambda m, d: (m, d.replace(ctrl=jnp.zeros((1, 4)))), "ctrl has shape (1, 4), expected (3,) [nu]"),
-    "a number": (lambda m, d: (m, d.replace(ctrl=0.5)), "ctrl has shape (), expected (3,) [nu]"),
+    "too few": (lambda m, d: (m, _past(d, qpos=jnp.zeros(3))), "qpos has shape (3,), expected (6,) [nq]"),
+    "too many axes": (lambda m, d: (m, _past(d, ctrl=jnp.zeros((1, 4)))), "ctrl has shape (1, 4), expected (3,) [nu]"),
+    "a number": (lambda m, d: (m, _past(d, ctrl=0.5)), "ctrl has shape (), expected (3,) [nu]"),
     "two fields": (
-        lambda m, d: (m, d.replace(qpos=jnp.zeros(3), qvel=jnp.zeros(3))),
+        lambda m, d: (m, _past(d, qpos=jnp.zeros(3), qvel=jnp.zeros(3))),
         "qpos has shape (3,), expected (6,) [nq], qvel has shape (3,), expected (6,) [nv]",
     ),
     "a batch": (
@@ -64,14 +69,14 @@ FAULTS = {
         "use jax.vmap(lambda x: js.{f}(model.replace(opt=model.opt.replace(timestep=x)), data))",
     ),
     "a wrong model": (
-        lambda m, d: (m.replace(geom_size=jnp.ones(3)), d),
+        lambda m, d: (_past(m, geom_size=jnp.ones(3)), d),
         "model.geom_size has shape (3,), expected (5, 3) [ngeom, 3]",
     ),
     "swapped": (lambda m, d: (d, m), "{f} takes (model, data), got (Data, Model)"),
     "no data": (lambda m, d: (m, d.qpos), "{f} takes (model, data), got (Model, "),
-    "integers": (lambda m, d: (m, d.replace(ctrl=jnp.zeros(3, int))), "ctrl is int64, expected float64"),
+    "integers": (lambda m, d: (m, _past(d, ctrl=jnp.zeros(3, int))), "ctrl is int64, expected float64"),
     "flags": (
-        lambda m, d: (m, d.replace(warning=d.warning.astype(float))),
+        lambda m, d: (m, _past(d, warning=d.warning.astype(float))),
         "warning is float64, expected int",
     ),
     "precision": (
@@ -98,11 +103,11 @@ def test_rollout_says_how_to_run_its_batch():
 
 
 TRANSFORMATIONS = {
-    "jit": lambda m, d: jax.jit(js.step)(m, d.replace(qpos=jnp.zeros(3))),
-    "vmap": lambda m, d: jax.vmap(js.step, in_axes=(None, 0))(m, _batch(d.replace(qpos=jnp.zeros(3)), 4)),
-    "grad": lambda m, d: jax.grad(lambda x: js.step(m, d.replace(qpos=x)).qpos.sum())(jnp.zeros(3)),
-    "jacfwd": lambda m, d: jax.jacfwd(lambda x: js.step(m, d.replace(qpos=x)).qpos)(jnp.zeros(3)),
-    "shape": lambda m, d: jax.eval_shape(js.step, m, d.replace(qpos=jnp.zeros(3))),
+    "jit": lambda m, d: jax.jit(js.step)(m, _past(d, qpos=jnp.zeros(3))),
+    "vmap": lambda m, d: jax.vmap(js.step, in_axes=(None, 0))(m, _batch(_past(d, qpos=jnp.zeros(3)), 4)),
+    "grad": lambda m, d: jax.grad(lambda x: js.step(m, _past(d, qpos=x)).qpos.sum())(jnp.zeros(3)),
+    "jacfwd": lambda m, d: jax.jacfwd(lambda x: js.step(m, _past(d, qpos=x)).qpos)(jnp.zeros(3)),
+    "shape": lambda m, d: jax.eval_shape(js.step, m, _past(d, qpos=jnp.zeros(3))),
 }
 
 

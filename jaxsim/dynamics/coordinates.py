@@ -1,0 +1,58 @@
+"""Where the coordinates of joints lie in qpos and in qvel.
+
+              qpos                    qvel
+    free      x y z  qw qx qy qz      vx vy vz  wx wy wz
+    ball             qw qx qy qz                wx wy wz
+    slide, hinge     one number       one number
+
+Velocities of rotations are in the body's frame, those of translations in the world's.
+"""
+
+import jax
+import numpy as np
+
+from jaxsim.algebra.select import take
+from jaxsim.core.enums import JointType
+from jaxsim.core.model import Model
+
+Array = jax.Array
+
+SCALAR = (JointType.SLIDE, JointType.HINGE)
+TURNING = (JointType.FREE, JointType.BALL)  # those with a quaternion
+
+
+def joints_of(m: Model, *types: JointType) -> np.ndarray:
+    """The joints [n] of some types, in order."""
+    return np.flatnonzero(np.isin(m.jnt_type, types))
+
+
+def positions_of(m: Model, joints: np.ndarray) -> np.ndarray:
+    """Where the positions of free joints [n] are in qpos: [n, 3]."""
+    return m.jnt_qposadr[joints][:, None] + np.arange(3)
+
+
+def quats_of(m: Model, joints: np.ndarray) -> np.ndarray:
+    """Where the quaternions of free and ball joints [n] are in qpos: [n, 4]."""
+    return (m.jnt_qposadr[joints] + _translations(m, joints))[:, None] + np.arange(4)
+
+
+def spins_of(m: Model, joints: np.ndarray) -> np.ndarray:
+    """Where the angular velocities of free and ball joints [n] are in qvel: [n, 3]."""
+    return (m.jnt_dofadr[joints] + _translations(m, joints))[:, None] + np.arange(3)
+
+
+def _translations(m: Model, joints: np.ndarray) -> np.ndarray:
+    return np.where(m.jnt_type[joints] == JointType.FREE, 3, 0)
+
+
+def read(x: Array, address: np.ndarray) -> Array:
+    """Numbers of a vector x [n] at addresses [k, c]: [k, c]."""
+    return take(x, address.ravel()).reshape(address.shape)
+
+
+def straight_coordinates(m: Model) -> tuple[np.ndarray, np.ndarray]:
+    """Addresses [k] in qpos and in qvel of the coordinates that add like numbers."""
+    free, scalar = joints_of(m, JointType.FREE), joints_of(m, *SCALAR)
+    q = np.concatenate([positions_of(m, free).ravel(), m.jnt_qposadr[scalar]])
+    v = np.concatenate([(m.jnt_dofadr[free][:, None] + np.arange(3)).ravel(), m.jnt_dofadr[scalar]])
+    return np.sort(q).astype(int), np.sort(v).astype(int)
