@@ -22,6 +22,7 @@ from origins import kernel_name, origins
 import jaxsim as js
 from jaxsim.checks import throughput
 from jaxsim.checks.throughput import Settings, Start
+from jaxsim.commands.info import rows as constraint_rows
 
 KERNELS = 12  # the longest are told of
 
@@ -33,7 +34,13 @@ def _engine(name: str, path: Path, settings: Settings) -> tuple[Any, Callable]:
         return js.make_data(model), lambda d: js.step(model, d)
     if name == "mjx":
         return throughput.mjx_engine(path, settings)
-    return throughput.mjx_engine(path, settings, "warp", naconmax=settings.worlds * model.nconmax, njmax=model.nefc)
+    contacts, rows = _sizes(model)
+    return throughput.mjx_engine(path, settings, "warp", naconmax=settings.worlds * contacts, njmax=rows)
+
+
+def _sizes(model: Any) -> tuple[int, int]:
+    """Contacts and constraint rows of a world at most; Warp, which takes none for a default, is given one."""
+    return max(1, model.nconmax), max(1, sum(constraint_rows(model).values()))
 
 
 def _program(measure: str, name: str, path: Path, settings: Settings) -> tuple[Any, Callable, bool]:
@@ -124,10 +131,11 @@ def _measure_warp(task: dict[str, Any], start: Start, worlds: int) -> dict[str, 
 
     wp.config.quiet = True
     path, settings = Path(task["path"]), Settings(worlds=worlds, steps=task["steps"])
-    ours = throughput.load_for(path, settings)
+    contacts, rows = _sizes(throughput.load_for(path, settings))
+    reference = throughput.reference(path, settings)
     begin = time.perf_counter()
-    model = mjw.put_model(throughput.reference(path, settings))
-    data = mjw.make_data(throughput.reference(path, settings), nworld=worlds, nconmax=ours.nconmax, njmax=ours.nefc)
+    model = mjw.put_model(reference)
+    data = mjw.make_data(reference, nworld=worlds, nconmax=contacts, njmax=rows)
     some = _of_worlds(start, worlds)
     initial = {name: wp.array(getattr(some, name), dtype=float) for name in ("qpos", "qvel", "act")}
     initial |= {"qacc_warmstart": wp.zeros_like(data.qacc_warmstart), "time": wp.zeros_like(data.time)}

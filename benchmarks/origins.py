@@ -1,10 +1,11 @@
-"""Which line of this package an operation of a compiled program comes from, by XLA's own tables of source lines."""
+"""Which line of a simulator an operation of a compiled program comes from, by XLA's own tables of source lines."""
 
 import re
 from collections import defaultdict
 
 TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
-CARRIERS = ("/layout/", "/algebra/")  # folders whose functions serve many stages: the stage is what one asks for
+SIMULATORS = ("/jaxsim/", "/mujoco/mjx/_src/")
+CARRIERS = ("layout/", "algebra/", "checks/", "math.py")  # what serves many stages: the stage is what one asks for
 
 
 def origins(text: str) -> dict[str, str]:
@@ -43,12 +44,13 @@ def _tables(text: str) -> dict[str, dict[int, str]]:
 
 
 def _innermost(tables: dict[str, dict[int, str]], frame: int) -> str | None:
-    """The innermost line of this package that is not a carrier's."""
+    """The innermost line of a simulator that is not a carrier's."""
     while frame in tables["StackFrames"]:
         of_frame = _fields(tables["StackFrames"][frame])
         place = _fields(tables["FileLocations"][of_frame["file_location_id"]])
-        _, ours, file = tables["FileNames"][place["file_name_id"]].rpartition("/jaxsim/")
-        if ours and not any(f"/{file}".startswith(carrier) for carrier in CARRIERS):
+        name = tables["FileNames"][place["file_name_id"]]
+        file = next((name.rpartition(s)[2] for s in SIMULATORS if s in name), None)
+        if file and not file.startswith(CARRIERS):
             return f"{file}:{place['line']} {tables['FunctionNames'][place['function_name_id']]}"
         frame = of_frame["parent_frame_id"] - 1  # counted from 1, and 1 stands for none
     return None
