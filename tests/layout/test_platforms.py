@@ -58,6 +58,7 @@ def _traced(name: str):
     return jax.jit(PROGRAMS[name]).trace(model, batch, ctrl)
 
 
+@functools.cache
 def _lowered(name: str, platform: str) -> str:
     """The StableHLO of a program that is traced once for all platforms."""
     return _traced(name).lower(lowering_platforms=(platform,)).as_text()
