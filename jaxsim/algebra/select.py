@@ -39,17 +39,17 @@ class Index:
 take_p = Primitive("take_rows")
 
 
-def take(x: Array, index) -> Array:
-    """Rows x[index] along axis 0, for a static integer index array of rank 1."""
+def take(x: Array, index, axis: int = 0) -> Array:
+    """Rows x[index] along an axis, for a static integer index array of rank 1."""
     index = np.asarray(index, np.int32)
     n = len(index)
-    if n == x.shape[0] and np.array_equal(index, np.arange(n)):
+    if n == x.shape[axis] and np.array_equal(index, np.arange(n)):
         return x
     if n and np.array_equal(index, np.arange(index[0], index[0] + n)):
-        return lax.slice_in_dim(x, int(index[0]), int(index[0]) + n)
+        return lax.slice_in_dim(x, int(index[0]), int(index[0]) + n, axis=axis)
     if n == 0:
-        return jnp.zeros((0, *x.shape[1:]), x.dtype)
-    return take_p.bind(jnp.asarray(x), index=Index(index), axis=0)
+        return jnp.zeros((*x.shape[:axis], 0, *x.shape[axis + 1 :]), x.dtype)
+    return take_p.bind(jnp.asarray(x), index=Index(index), axis=axis)
 
 
 def _take(x: Array, *, index: Index, axis: int) -> Array:
@@ -75,8 +75,7 @@ def _jvp(primals, tangents, **params):
 def _transpose(cotangent, x, *, index: Index, axis: int):
     if isinstance(cotangent, Zero):
         return [None]
-    rows = jnp.moveaxis(cotangent, axis, 0)
-    return [jnp.moveaxis(scatter_add(index.rows, rows, x.aval.shape[axis]), 0, axis)]
+    return [scatter_add(index.rows, cotangent, x.aval.shape[axis], axis)]
 
 
 rules(take_p, abstract=_type, impl=jax.jit(_take, static_argnames=("index", "axis")), batch=_batch, cpu=_take,
@@ -122,22 +121,23 @@ def product(matrix: np.ndarray, x: Array) -> Array:
     return lax.dot_general(constant, x, (((1,), (0,)), ((), ())), precision=lax.Precision.HIGHEST)
 
 
-def scatter_add(index, x: Array, size: int) -> Array:
-    """Sum rows of x [n, ...] into [size, ...] at static positions, without scattering.
+def scatter_add(index, x: Array, size: int, axis: int = 0) -> Array:
+    """Sum rows of x [n, ...] into [size, ...] at static positions along an axis, without scattering.
 
     The k-th copies of all rows are placed by one take; rows with many copies are summed by a constant product.
     """
     index = np.asarray(index, int)
     if not len(index):
-        return jnp.zeros((size, *x.shape[1:]), x.dtype)
+        return jnp.zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype)
     order = np.argsort(index, kind="stable")
     first = np.searchsorted(index[order], np.arange(size))
     count = np.bincount(index, minlength=size)
     if count.max() > MOST_COPIES:
-        return product((np.arange(size)[:, None] == index[None]).astype(float), x)
-    if (count == 0).any() or count.min() < count.max():
-        x = lax.concatenate([x, jnp.zeros((1, *x.shape[1:]), x.dtype)], 0)
+        total = product((np.arange(size)[:, None] == index[None]).astype(float), jnp.moveaxis(x, axis, 0))
+        return jnp.moveaxis(total, 0, axis)
+    if count.min() < count.max():
+        x = lax.concatenate([x, jnp.zeros((*x.shape[:axis], 1, *x.shape[axis + 1 :]), x.dtype)], axis)
     terms = []
     for k in range(count.max()):
-        terms.append(take(x, np.where(count > k, order[np.minimum(first + k, len(index) - 1)], len(index))))
+        terms.append(take(x, np.where(count > k, order[np.minimum(first + k, len(index) - 1)], len(index)), axis))
     return sum(terms[1:], terms[0])

@@ -7,6 +7,7 @@ axes about the centre of mass of the kinematic tree. A composite inertia is [...
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from jaxsim.algebra.vector import columns, cross, join
 
@@ -15,7 +16,8 @@ Array = jax.Array
 
 def halves(v: Array) -> tuple[Array, Array]:
     """Angular and linear part of [..., 6]."""
-    return v[..., :3], v[..., 3:]
+    angular, linear = lax.split(v, (3, 3), axis=v.ndim - 1)
+    return angular, linear
 
 
 def cross_motion(v: Array, s: Array) -> Array:

@@ -10,9 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jaxsim.algebra.select import take
 from jaxsim.core.enums import MINVAL
 
 Array = jax.Array
+
+NEXT, AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])  # y z x and z x y: all components in one operation
 
 
 def columns(x: Array) -> tuple[Array, ...]:
@@ -32,9 +35,9 @@ def dot(a: Array, b: Array) -> Array:
 
 def cross(a: Array, b: Array) -> Array:
     """Cross product [..., 3]."""
-    # components twice over, so that all components are one operation
-    a, b = join(a, a), join(b, b)
-    return a[..., 1:4] * b[..., 2:5] - a[..., 2:5] * b[..., 1:4]
+    last = a.ndim - 1
+    (a1, a2), (b1, b2) = ((take(x, NEXT, last), take(x, AFTER, last)) for x in (a, b))
+    return a1 * b2 - a2 * b1
 
 
 def norm(x: Array) -> Array:

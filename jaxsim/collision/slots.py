@@ -20,7 +20,7 @@ from jaxsim.collision.pairs import Pairs, candidate_pairs, groups
 from jaxsim.collision.params import PairParams
 from jaxsim.collision.shape import NO_CONTACT, Candidates, make_frame
 from jaxsim.collision.table import COLLIDERS
-from jaxsim.core.data import Contact, Data, empty_contact
+from jaxsim.core.data import Contact, Data, counted, empty_contact
 from jaxsim.core.enums import GeomType, WarningType
 from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology, per_topology
@@ -127,7 +127,7 @@ def contact_buffer(m: Model, d: Data, slots: ContactSlots | None) -> Data:
             "geom": ints[:, 1:],
         }
     )
-    warning = d.warning.at[WarningType.CONTACTFULL].add(slots.overflow.astype(jnp.int32))
+    warning = counted(d.warning, WarningType.CONTACTFULL, slots.overflow)
     return d.replace(contact=contact, ncon=jnp.minimum(slots.detected, int(m.nconmax)), warning=warning)
 
 

@@ -160,6 +160,28 @@ def program_size(closed, batched: list[bool]) -> int | None:
     return total
 
 
+def live_bytes(closed) -> int:
+    """The most that a program holds at a time of what it computes, if every result is stored."""
+    jaxpr = closed.jaxpr
+    last = {v: i for i, eqn in enumerate(jaxpr.eqns) for v in eqn.invars if not isinstance(v, Literal)}
+    last.update((v, len(jaxpr.eqns)) for v in jaxpr.outvars if not isinstance(v, Literal))
+    size: dict = {}
+    now = most = 0
+    for i, eqn in enumerate(jaxpr.eqns):
+        size.update((v, v.aval.size * v.aval.dtype.itemsize) for v in eqn.outvars)
+        now += sum(size[v] for v in eqn.outvars)
+        most = max(most, now + max(map(live_bytes, _inner(eqn)), default=0))
+        read = {v for v in (*eqn.invars, *eqn.outvars) if not isinstance(v, Literal) and v in size}
+        now -= sum(size.pop(v) for v in read if last.get(v, i) <= i)
+    return most
+
+
+def _inner(eqn) -> list:
+    """The programs that an equation has as parameters."""
+    values = (x for p in eqn.params.values() for x in (p if isinstance(p, (list, tuple)) else [p]))
+    return [x for x in values if hasattr(x, "jaxpr") and hasattr(x, "consts")]
+
+
 # primitives that only wrap another program
 INLINE = {
     "jit": "jaxpr",

@@ -10,8 +10,8 @@ from jax import lax
 
 import jaxsim as js
 from jaxsim import models as bundled
-from jaxsim.layout import batched, cholesky
-from jaxsim.solvers import linear
+from jaxsim.layout import batched
+from jaxsim.solvers.linear.solve import solve
 
 pytestmark = pytest.mark.usefixtures("optimized")
 
@@ -99,7 +99,7 @@ PROGRAMS = {
     "loops": lambda x, k: lax.fori_loop(
         0, 3, lambda i, y: lax.while_loop(lambda s: s[0] < k, lambda s: (s[0] + 1, s[1] @ s[1].T @ x), (0 * k, y))[1], x
     ),
-    "system": lambda x, k: linear.solve(x @ x.T + jnp.eye(3), x[:, 0], jnp.arange(3.0)),
+    "system": lambda x, k: solve(x @ x.T + jnp.eye(3), x[:, 0], jnp.arange(3.0)),
     "cumsum": lambda x, k: jnp.cumsum(x, axis=1),
     "sort": lambda x, k: jnp.sort(x, axis=0),
     "transpose": lambda x, k: x.T @ jnp.arange(3.0),
@@ -144,33 +144,18 @@ def test_layout_rule(name, rng):
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12), got, expected)
 
 
-@pytest.mark.parametrize("count", [1, 7, 200])
-@pytest.mark.parametrize("columns", [1, 3])
-def test_positive_definite_systems_in_pieces(count, columns, rng, monkeypatch):
-    monkeypatch.setattr(linear, "PIECE_WORK", 5000)
-    A = rng.standard_normal((count, 9, 9))
-    H, d, b = A @ np.swapaxes(A, 1, 2), rng.uniform(1, 2, (count, 9)), rng.standard_normal((count, 9, columns))
-    x = jax.jit(lambda *a: linear.spd_solve(*a))(H, d, b)
-    np.testing.assert_allclose(x, np.linalg.solve(H + d[:, None] * np.eye(9), b), rtol=1e-8, atol=1e-10)
+@pytest.mark.parametrize("name", sorted(set(PROGRAMS) - {"while", "loops", "fori"}))
+def test_derivatives_of_a_layout_rule(name, rng):
+    """Tangents, and cotangents, of a batch are those of its worlds, in columns too."""
+    fun, x = PROGRAMS[name], jnp.asarray(rng.standard_normal((3, 3, 4)))
+    k, dot = jnp.asarray([0, 1, 2]), jnp.asarray(rng.standard_normal((3, 3, 4)))
 
+    def pulls(run):
+        def both(x, k, dot):
+            out, tangents = jax.jvp(lambda x: run(x, k), (x,), (dot,))
+            return tangents, jax.vjp(lambda x: run(x, k), x)[1](jax.tree.map(jnp.cos, out))
 
-@pytest.mark.parametrize("size, columns", [(1, 1), (5, 3), (14, 1), (15, 3), (30, 1)])
-@pytest.mark.parametrize("precision", [np.float32, np.float64])
-def test_positive_definite_systems_side_by_side(size, columns, precision, rng):
-    A = rng.standard_normal((20, size, size))
-    H, d, b = (
-        A @ np.swapaxes(A, 1, 2) + np.eye(size),
-        rng.uniform(1, 2, (20, size)),
-        rng.standard_normal((20, size, columns)),
-    )
-    last = [jnp.asarray(np.moveaxis(x, 0, -1), precision) for x in (H, d, b)]
-    x = np.moveaxis(np.asarray(jax.jit(cholesky.solve)(*last)), -1, 0)
-    # the condition number reaches a few hundred
-    np.testing.assert_allclose(x, np.linalg.solve(H + d[:, None] * np.eye(size), b), atol=1e3 * np.finfo(precision).eps)
+        return jax.vmap(both)
 
-
-def test_one_positive_definite_matrix_for_many_right_hand_sides(rng):
-    A, b = rng.standard_normal((5, 5)), rng.standard_normal((7, 5))
-    H = A @ A.T + np.eye(5)
-    x = jax.vmap(lambda v: linear.solve(jnp.asarray(H), v))(jnp.asarray(b))
-    np.testing.assert_allclose(x, np.linalg.solve(H, b.T).T, rtol=1e-9)
+    expected, got = pulls(fun)(x, k, dot), pulls(batched(fun))(x, k, dot)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10), got, expected)

@@ -1,0 +1,100 @@
+"""No program may contain a batched LAPACK call that JAX splits over threads: two of them wait for each other for ever.
+
+Seen with jaxlib 0.10.2 on two threads: `jit(vmap(transition_jacobians))` of a quadruped stopped after one to three calls.
+"""
+
+import math
+import re
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import jaxsim as js
+from jaxsim import models as bundled
+from jaxsim.solvers.linear.spd_solve import PIECE_WORK
+
+WORLDS = 50
+
+# quaternions, contacts, and a free body on its own, whose gyroscopic block is not symmetric
+FREE = """
+<mujoco><option integrator="implicitfast"/><worldbody><geom type="plane" size="1 1 1"/>
+<body pos="0 0 .3"><freejoint/><geom size=".1" mass="1"/></body>
+<body pos="1 0 1"><joint name="j" axis="0 1 0" damping=".1"/><geom type="capsule" size=".05 .2"/></body>
+</worldbody><actuator><velocity joint="j" kv="1"/></actuator></mujoco>
+"""
+
+
+def splitting_calls(text: str) -> list[str]:
+    """LAPACK calls of a compiled program on batches that are large enough to be split."""
+    found = []
+    for line in text.splitlines():
+        called = re.search(r'custom_call_target="(lapack_\w+)"', line)
+        if called is None:
+            continue
+        for shape in re.findall(r"f(?:32|64)\[([\d,]+)\]", line):
+            sizes = [int(n) for n in shape.split(",")]
+            batch, n = math.prod(sizes[:-2]), max(sizes[-2:])
+            if len(sizes) > 2 and batch > 1 and batch * n**3 > 2 * PIECE_WORK:
+                found.append(f"{called[1]} on {sizes}")
+    return found
+
+
+def _programs(name: str):
+    model = js.load(FREE) if name == "free" else js.load(bundled.path(name))
+    data = js.make_data(model)
+    batch = jax.vmap(lambda v: data.replace(qvel=v))(jnp.ones((WORLDS, model.nv)) * 0.1)
+
+    def loss(d):
+        end, _ = js.rollout(model, d, jnp.zeros((3, model.nu)))
+        return jnp.sum(end.qpos**2) + jnp.sum(end.site_xpos) + jnp.sum(end.qacc)
+
+    yield "step", jax.vmap(js.step, (None, 0)), (model, batch)
+    yield "transition_jacobians", jax.vmap(lambda d: js.transition_jacobians(model, d)), (batch,)
+    yield "gradient", jax.vmap(jax.grad(lambda v, d: loss(d.replace(qvel=v)))), (batch.qvel, batch)
+    yield (
+        "gradient of the batch",
+        jax.grad(lambda v: jnp.sum(jax.vmap(lambda v: loss(data.replace(qvel=v)))(v))),
+        (batch.qvel,),
+    )
+    yield (
+        "set_const",
+        jax.vmap(lambda s: js.set_const(model.replace(body_mass=model.body_mass * s))),
+        (jnp.ones(WORLDS),),
+    )
+
+
+@pytest.mark.parametrize("name", ["quadruped", "free"])
+@pytest.mark.usefixtures("float32")
+def test_no_program_has_a_library_call_that_may_split(name):
+    for what, fun, args in _programs(name):
+        calls = splitting_calls(jax.jit(fun).lower(*args).compile().as_text())
+        assert not calls, f"{what}: {calls}"
+
+
+@pytest.mark.usefixtures("float32")
+def test_the_search_finds_such_calls():
+    H = jnp.broadcast_to(jnp.eye(20), (5000, 20, 20))
+    text = jax.jit(jnp.linalg.cholesky).lower(H).compile().as_text()
+    assert splitting_calls(text)
+
+
+REPEATS = """
+import jax, jax.numpy as jnp, jaxsim as js
+from jaxsim import models
+model = js.load(models.path("quadruped"))
+data = js.forward(model, js.make_data(model, 0 if model.nkey else None))
+batch = jax.vmap(lambda v: data.replace(qvel=v))(0.1 * jax.random.normal(jax.random.key(0), (50, model.nv)))
+run = jax.jit(jax.vmap(js.transition_jacobians, in_axes=(None, 0)))
+for _ in range(100):
+    result = jax.block_until_ready(run(model, batch))
+print("finite", all(bool(jnp.isfinite(x).all()) for x in result))
+"""
+
+
+def test_a_hundred_batches_of_jacobians_come_back():
+    """In a process of its own with a limit of time, because what fails here waits for ever."""
+    done = subprocess.run([sys.executable, "-c", REPEATS], capture_output=True, text=True, timeout=600)
+    assert done.stdout.strip() == "finite True", done.stderr[-2000:]

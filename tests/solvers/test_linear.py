@@ -1,0 +1,68 @@
+"""Linear systems: in pieces, side by side, and their derivatives where the solution is known."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxsim.solvers.linear import lanes, spd_solve
+from jaxsim.solvers.linear.small import solve_small
+from jaxsim.solvers.linear.solve import solve
+
+
+@pytest.mark.parametrize("count", [1, 7, 200])
+@pytest.mark.parametrize("columns", [1, 3])
+def test_positive_definite_systems_in_pieces(count, columns, rng, monkeypatch):
+    monkeypatch.setattr(spd_solve, "PIECE_WORK", 5000)
+    A = rng.standard_normal((count, 9, 9))
+    H, d, b = A @ np.swapaxes(A, 1, 2), rng.uniform(1, 2, (count, 9)), rng.standard_normal((count, 9, columns))
+    x = jax.jit(lambda *a: spd_solve.spd_solve(*a))(H, d, b)
+    np.testing.assert_allclose(x, np.linalg.solve(H + d[:, None] * np.eye(9), b), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("size, columns", [(1, 1), (5, 3), (14, 1), (15, 3), (30, 1)])
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_positive_definite_systems_side_by_side(size, columns, precision, rng):
+    A = rng.standard_normal((20, size, size))
+    H, d, b = (
+        A @ np.swapaxes(A, 1, 2) + np.eye(size),
+        rng.uniform(1, 2, (20, size)),
+        rng.standard_normal((20, size, columns)),
+    )
+    last = [jnp.asarray(np.moveaxis(x, 0, -1), precision) for x in (H, d, b)]
+    x = np.moveaxis(np.asarray(jax.jit(lanes.solve, static_argnums=3)(*last, 0.0)), -1, 0)
+    # the condition number reaches a few hundred
+    np.testing.assert_allclose(x, np.linalg.solve(H + d[:, None] * np.eye(size), b), atol=1e3 * np.finfo(precision).eps)
+
+
+def test_one_positive_definite_matrix_for_many_right_hand_sides(rng):
+    A, b = rng.standard_normal((5, 5)), rng.standard_normal((7, 5))
+    H = A @ A.T + np.eye(5)
+    x = jax.vmap(lambda v: solve(jnp.asarray(H), v))(jnp.asarray(b))
+    np.testing.assert_allclose(x, np.linalg.solve(H, b.T).T, rtol=1e-9)
+
+
+def test_a_known_solution_has_the_derivatives_of_the_system(rng):
+    """Of first and second order, with respect to the matrix, the diagonal and the right-hand side."""
+    A, b, d = rng.standard_normal((4, 4)), rng.standard_normal(4), rng.uniform(1, 2, 4)
+    dA = rng.standard_normal((4, 4))
+
+    def at(s):
+        return (jnp.asarray(A @ A.T) + s * (dA + dA.T), jnp.asarray(b) * jnp.cos(s), jnp.asarray(d) * (1 + s))
+
+    def known(s):
+        H, b, d = at(s)
+        return solve(H, b, d, known=jnp.linalg.solve(A @ A.T + np.diag(d0), b0))
+
+    b0, d0 = b, d
+
+    def exact(s):
+        return jnp.linalg.solve(at(s)[0] + jnp.diag(at(s)[2]), at(s)[1])
+
+    for derive in (jax.jacfwd, jax.jacrev, lambda f: jax.jacfwd(jax.jacrev(f))):
+        np.testing.assert_allclose(derive(known)(0.0), derive(exact)(0.0), rtol=1e-9, atol=1e-11)
+
+
+def test_small_systems(rng):
+    A, b = rng.standard_normal((3, 6, 6)) + 8 * np.eye(6), rng.standard_normal((3, 6))
+    np.testing.assert_allclose(solve_small(A, b), np.linalg.solve(A, b[..., None])[..., 0], rtol=1e-12)
