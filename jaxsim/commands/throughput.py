@@ -133,32 +133,52 @@ def _measure_jaxsim(path: Path, start: Start, settings: Settings) -> dict[str, A
 
 
 def _measure_mjx(path: Path, start: Start, settings: Settings) -> dict[str, Any]:
+    return _measure_jax(*mjx_engine(path, settings), start, settings)
+
+
+def mjx_engine(path: Path, settings: Settings, impl: str = "jax", **sizes: int) -> tuple[Any, Callable]:
+    """MJX's Data of one world and its step, with the solver settings of the benchmark.
+
+    Args:
+        path: of the model.
+        settings: of the solver.
+        impl: "jax" or "warp".
+        sizes: of Data, which impl "warp" takes: naconmax of all worlds together, njmax of each.
+    """
     with contextlib.redirect_stdout(io.StringIO()):  # it remarks on what else is not installed
         from mujoco import mjx
 
-    reference = _reference(path, settings)
-    model = mjx.put_model(reference)
-    return _measure_jax(mjx.make_data(reference), lambda d: mjx.step(model, d), start, settings)
+    model = reference(path, settings)
+    theirs = mjx.put_model(model, impl=impl)
+    return mjx.make_data(model, impl=impl, **sizes), lambda d: mjx.step(theirs, d)
+
+
+def batch_of(data: Any, start: Start) -> Any:
+    """`data`, of ours or of MJX, with the start of each world."""
+    states = [jnp.asarray(x, data.qpos.dtype) for x in (start.qpos, start.qvel, start.act)]
+    return jax.vmap(lambda q, v, a: data.replace(qpos=q, qvel=v, act=a))(*states)
+
+
+def rollout_of(step_one: Callable, count: int = 1) -> Callable:
+    """The rollout of a batch, (batch, ctrl [steps, worlds, nu]) -> batch, on so many devices."""
+
+    def roll(batch, ctrl):
+        advance = devices.vmap(lambda d, u: step_one(d.replace(ctrl=u)), (0, 0), count)
+        return lax.scan(lambda d, u: (advance(d, u), None), batch, ctrl)[0]
+
+    return roll
 
 
 def _measure_jax(data: Any, step_one: Callable, start: Start, settings: Settings) -> dict[str, Any]:
-    dtype = data.qpos.dtype
-    states = [jnp.asarray(x, dtype) for x in (start.qpos, start.qvel, start.act)]
-    batch = jax.vmap(lambda q, v, a: data.replace(qpos=q, qvel=v, act=a))(*states)
-    batch = jax.device_put(batch, devices.shared(settings.devices))
-    ctrl = jax.device_put(jnp.asarray(start.ctrl, dtype), devices.whole(settings.devices))
-
-    def roll(batch, ctrl):
-        advance = devices.vmap(lambda d, u: step_one(d.replace(ctrl=u)), (0, 0), settings.devices)
-        return lax.scan(lambda d, u: (advance(d, u), None), batch, ctrl)[0]
-
+    batch = jax.device_put(batch_of(data, start), devices.shared(settings.devices))
+    ctrl = jax.device_put(jnp.asarray(start.ctrl, data.qpos.dtype), devices.whole(settings.devices))
     begin = time.perf_counter()
-    lowered = jax.jit(roll).lower(batch, ctrl)
+    lowered = jax.jit(rollout_of(step_one, settings.devices)).lower(batch, ctrl)
     traced = time.perf_counter()
     compiled = lowered.compile()
     done = time.perf_counter()
     final = compiled(batch, ctrl)
-    seconds = _median(lambda: jax.block_until_ready(compiled(batch, ctrl)), settings.repeats)
+    seconds = median_seconds(lambda: jax.block_until_ready(compiled(batch, ctrl)), settings.repeats)
     memory = compiled.memory_analysis()
     return {
         "steps_per_s": settings.worlds * settings.steps / seconds,
@@ -175,7 +195,7 @@ def _measure_c(path: Path, start: Start, settings: Settings) -> dict[str, Any]:
     import mujoco
     from mujoco import rollout
 
-    model = _reference(path, settings)
+    model = reference(path, settings)
     threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     datas = [mujoco.MjData(model) for _ in range(threads)]
     full = mujoco.mjtState.mjSTATE_FULLPHYSICS
@@ -185,11 +205,12 @@ def _measure_c(path: Path, start: Start, settings: Settings) -> dict[str, Any]:
         mujoco.mj_getState(model, datas[0], state, full)
     controls = np.ascontiguousarray(start.ctrl.transpose(1, 0, 2))
     with rollout.Rollout(nthread=threads) as pool:
-        seconds = _median(lambda: pool.rollout(model, datas, states, controls), settings.repeats)
+        seconds = median_seconds(lambda: pool.rollout(model, datas, states, controls), settings.repeats)
     return {"steps_per_s": settings.worlds * settings.steps / seconds, "threads": threads}
 
 
-def _reference(path: Path, settings: Settings) -> Any:
+def reference(path: Path, settings: Settings) -> Any:
+    """MuJoCo's model with the solver settings of the benchmark."""
     import mujoco
 
     model = mujoco.MjModel.from_xml_path(str(path))
@@ -199,7 +220,8 @@ def _reference(path: Path, settings: Settings) -> Any:
     return model
 
 
-def _median(call: Callable[[], Any], repeats: int) -> float:
+def median_seconds(call: Callable[[], Any], repeats: int) -> float:
+    """Median over repeats of the seconds that a call takes, after one call that does not count."""
     call()
     seconds = []
     for _ in range(repeats):

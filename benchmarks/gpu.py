@@ -1,0 +1,221 @@
+"""Steps, gradients and Jacobians per second on a GPU, beside MJX and MuJoCo Warp on the same card.
+
+python benchmarks/gpu.py                                  (on a machine with a GPU; ends within ten minutes)
+python benchmarks/gpu.py --platform cpu --worlds 64       (a smoke run)
+
+Each row (engine, model, what is measured) runs in a process of its own, compiles its numbers of worlds side by
+side and then measures them one by one. A row that needs more than its time is ended: the cells that it did not
+reach say so, as do those that do not fit in memory. What is measured is written to --out after each row; a cell
+that stands there with a number is not measured again, so that a second call goes on where the first ended.
+
+Per second: `step` counts steps of a world, `gradient` steps of a rollout that is differentiated by its controls
+(values and gradients), `jacobians` the linearised steps (A, B, C, D) of a world. All engines start from the same
+states in contact, with the same controls, Newton with 10 iterations, 20 line-search steps and tolerance 1e-6.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxsim import models
+from jaxsim.checks import throughput
+
+HERE = Path(__file__).resolve().parent
+ENGINES = {"jaxsim": "jaxsim", "mjx": "MJX", "mjx-warp": "MJX, Warp", "warp": "MuJoCo Warp"}
+ROWS = (  # what is measured of which engine, the most telling first; Warp has no derivatives
+    *(("step", engine) for engine in ENGINES),
+    ("gradient", "jaxsim"),
+    ("jacobians", "jaxsim"),
+    ("gradient", "mjx"),
+)
+PROBE = (
+    "import jax, json; d = jax.devices()[0];"
+    "print(json.dumps({'platform': d.platform, 'device': d.device_kind, 'count': jax.device_count(),"
+    "'memory': (d.memory_stats() or {}).get('bytes_limit'), 'jax': jax.__version__}))"
+)
+
+
+def _environment(platform: str) -> dict[str, str]:
+    """Of the processes that measure: memory is taken as needed, so that what is in use can be told."""
+    env = os.environ | {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    return env | {"JAX_PLATFORMS": "cpu"} if platform == "cpu" else env
+
+
+def _probe(platform: str) -> dict[str, Any]:
+    """What JAX runs on; asked of another process, so that this one takes nothing of the card."""
+    done = subprocess.run([sys.executable, "-c", PROBE], env=_environment(platform), capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"JAX does not start: {done.stderr.strip().splitlines()[-1]}")
+    found = json.loads(done.stdout.splitlines()[-1])
+    if platform == "gpu" and found["platform"] not in ("gpu", "cuda", "rocm"):
+        sys.exit(
+            f"There is no GPU here: JAX {found['jax']} has {found['device']} ({found['platform']}). On a machine that "
+            "has one, install jax[cuda12]; for a smoke run here, add --platform cpu --worlds 64."
+        )
+    return found
+
+
+def _task(args: argparse.Namespace, folder: Path, model: str, measure: str, engine: str, worlds: list[int]) -> Path:
+    task = {
+        "path": str(_path(model)), "start": str(folder / f"{Path(model).stem}.npz"),
+        "engine": engine, "measure": measure, "worlds": worlds, "steps": args.steps, "repeats": args.repeats,
+        "profile": args.profile if args.profile in worlds else None,
+    }  # fmt: skip
+    file = folder / "task.json"
+    file.write_text(json.dumps(task))
+    return file
+
+
+def _path(model: str) -> Path:
+    return Path(model) if model.endswith(".xml") else models.path(model)
+
+
+def _save_start(args: argparse.Namespace, folder: Path, model: str) -> None:
+    """The start of the largest batch, of which smaller ones take the first worlds."""
+    settings = throughput.Settings(worlds=max(args.worlds), steps=args.steps)
+    start = throughput.prepare(throughput.load_for(_path(model), settings), settings)
+    np.savez(folder / f"{Path(model).stem}.npz", **{k: np.float32(v) for k, v in vars(start).items()})
+
+
+def _row(args: argparse.Namespace, task: Path, worlds: list[int], seconds: float) -> dict[str, dict[str, Any]]:
+    """The cells of a row, by number of worlds."""
+    if seconds < 1:
+        return {str(w): {"error": f"not reached in {args.minutes:g} minutes"} for w in worlds}
+    command = [sys.executable, str(HERE / "gpu_cells.py"), str(task)]
+    try:
+        done = subprocess.run(command, env=_environment(args.platform), capture_output=True, timeout=seconds)
+        text, why = done.stdout, f"ended: {(done.stderr.decode().strip().splitlines() or ['no word'])[-1][:200]}"
+    except subprocess.TimeoutExpired as expired:
+        text, why = expired.stdout or b"", f"over {seconds:.0f} s"
+    lines = [json.loads(line) for line in text.decode().splitlines() if line.startswith('{"worlds"')]
+    found = {str(line.pop("worlds")): line for line in lines}
+    return {str(w): found.get(str(w), {"error": why}) for w in worlds}
+
+
+def _cell(cell: dict[str, Any] | None, notes: list[str]) -> str:
+    if cell is None:
+        return "-"
+    if "error" not in cell:
+        return f"{cell['per_s']:,.0f}" + ("" if cell["finite"] else " (not finite)")
+    if cell["error"] not in notes:
+        notes.append(cell["error"])
+    return f"[{notes.index(cell['error']) + 1}]"
+
+
+def table(record: dict[str, Any]) -> str:
+    """All results as Markdown: rates, then compilation and memory, then the longest kernels."""
+    where, notes = record["where"], []
+    worlds = sorted({int(w) for row in record["rows"] for w in row["cells"]})
+    memory = f", {where['memory'] / 1e9:.0f} GB" if where["memory"] else ""
+    lines = [f"{where['device']}{memory}, JAX {where['jax']}, float32, {record['steps']} steps; per second\n"]
+    lines.append("| model | measured | engine | " + " | ".join(f"{w:,} worlds" for w in worlds) + " |")
+    lines.append("|---" * (3 + len(worlds)) + "|")
+    for row in record["rows"]:
+        cells = [_cell(row["cells"].get(str(w)), notes) for w in worlds]
+        lines.append(f"| {row['model']} | {row['measure']} | {ENGINES[row['engine']]} | " + " | ".join(cells) + " |")
+    lines += [f"\n[{i}] {note}" for i, note in enumerate(notes, 1)]
+    lines.append(
+        "\nTrace + compile [s] (the numbers of worlds side by side); temporary KB per world; most memory in use:\n"
+    )
+    lines.append(
+        "| model | measured | engine | worlds | trace + compile | temporary | most |\n|---|---|---|---|---|---|---|"
+    )
+    for row in record["rows"]:
+        for count, cell in row["cells"].items():
+            if "error" not in cell:
+                lines.append(_costs(row, int(count), cell))
+    for row in record["rows"]:
+        for count, cell in row["cells"].items():
+            if "kernels" in cell:
+                lines += _kernels(row, int(count), cell)
+    return "\n".join(lines)
+
+
+def _costs(row: dict[str, Any], count: int, cell: dict[str, Any]) -> str:
+    temporary = f"{cell['temp_bytes'] / 1024:.1f}" if "temp_bytes" in cell else "-"
+    most = f"{cell['peak_bytes'] / 1e9:.2f} GB" if cell.get("peak_bytes") else "-"
+    times = f"{cell.get('trace_s', 0):.1f} + {cell['compile_s']:.1f}"
+    return (
+        f"| {row['model']} | {row['measure']} | {ENGINES[row['engine']]} | {count:,} | {times} | {temporary} | {most} |"
+    )
+
+
+def _kernels(row: dict[str, Any], count: int, cell: dict[str, Any]) -> list[str]:
+    total, wall = cell["device_us"], 1e6 * count / cell["per_s"]
+    title = f"{row['model']}, {row['measure']}, {ENGINES[row['engine']]}, {count:,} worlds"
+    return [
+        f"\n{title}: {wall:,.0f} us a step; in the trace {total:,.0f} us in {cell['launches']:,.0f} kernels, "
+        f"of which one or more ran {cell['busy']:.0%} of the time\n",
+        "| kernel | launches | us | share | from |\n|---|---|---|---|---|",
+        *(
+            f"| {k['name'][:60]} | {k['launches']:.1f} | {k['us']:.1f} | {k['us'] / total:.0%} | {k['from'] or '-'} |"
+            for k in cell["kernels"]
+        ),
+    ]
+
+
+def _arguments() -> argparse.Namespace:
+    def numbers(text: str) -> list[int]:
+        return sorted(int(w) for w in text.split(","))
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--models", default="humanoid,hopper", help="bundled ones or paths (%(default)s)")
+    add("--worlds", type=numbers, default=[1024, 8192, 65536], help="as 1024,8192,65536")
+    add("--engines", default=",".join(ENGINES), help="%(default)s")
+    add("--measures", default="step,gradient,jacobians", help="%(default)s")
+    add("--steps", type=int, default=20, help="of each rollout (%(default)s)")
+    add("--repeats", type=int, default=5, help="of which the median counts (%(default)s)")
+    add("--profile", type=int, default=8192, help="worlds of which kernels are timed, 0 for none (%(default)s)")
+    add("--minutes", type=float, default=9.5, help="for all rows (%(default)s)")
+    add("--cell-seconds", type=float, default=45.0, help="for each cell; a row has as many times that (%(default)s)")
+    add("--platform", choices=("gpu", "cpu"), default="gpu")
+    add("--out", type=Path, default=Path("gpu_benchmark.json"), help="%(default)s")
+    args = parser.parse_args()
+    unknown = set(args.engines.split(",")) - set(ENGINES)
+    if unknown:
+        parser.error(f"--engines: {', '.join(sorted(unknown))} is none of {', '.join(ENGINES)}")
+    return args
+
+
+def main() -> None:
+    """Measure all rows that are asked for, and print the tables."""
+    begin, args = time.monotonic(), _arguments()
+    where = _probe(args.platform)
+    jax.config.update("jax_platforms", "cpu")  # of this process, which only prepares
+    throughput.give_mjx_threads(args.engines.split(","))
+    old = json.loads(args.out.read_text()) if args.out.exists() else {}
+    same = old.get("where") == where and old.get("steps") == args.steps
+    known = {(r["model"], r["measure"], r["engine"]): r["cells"] for r in old["rows"]} if same else {}
+    record: dict[str, Any] = {"where": where, "steps": args.steps, "rows": []}
+    asked = [(m, measure, engine) for measure, engine in ROWS for m in args.models.split(",")]
+    asked = [row for row in asked if row[1] in args.measures.split(",") and row[2] in args.engines.split(",")]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for model in args.models.split(","):
+            _save_start(args, folder, model)
+        for model, measure, engine in asked:
+            cells = {w: c for w, c in known.get((model, measure, engine), {}).items() if "error" not in c}
+            missing = [w for w in args.worlds if str(w) not in cells]
+            if missing:
+                left = 60 * args.minutes - (time.monotonic() - begin)
+                task = _task(args, folder, model, measure, engine, missing)
+                cells |= _row(args, task, missing, min(left, args.cell_seconds * len(missing)))
+            record["rows"].append({"model": Path(model).stem, "measure": measure, "engine": engine, "cells": cells})
+            args.out.write_text(json.dumps(record, indent=1))
+            rates = [f"{w}: {_cell(c, []) if 'error' not in c else c['error']}" for w, c in cells.items()]
+            print(f"{time.monotonic() - begin:4.0f} s  {model} {measure} {engine}  {'; '.join(rates)}", file=sys.stderr)
+    print(table(record))
+
+
+if __name__ == "__main__":
+    main()
