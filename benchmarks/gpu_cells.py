@@ -21,8 +21,8 @@ from origins import kernel_name, origins
 
 import jaxsim as js
 from jaxsim.checks import throughput
-from jaxsim.checks.throughput import Settings, Start
 from jaxsim.commands.info import rows as constraint_rows
+from jaxsim.commands.throughput import Settings, Start
 
 KERNELS = 12  # the longest are told of
 

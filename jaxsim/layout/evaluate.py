@@ -182,7 +182,7 @@ def _inner(eqn) -> list:
     return [x for x in values if hasattr(x, "eqns") or hasattr(x, "jaxpr")]
 
 
-def _program(program) -> tuple:
+def _program(program) -> tuple[Any, Any]:
     """The jaxpr and the constants of a parameter, which holds them together, or has no constants."""
     return (program.jaxpr, program.consts) if hasattr(program, "consts") else (program, ())
 
