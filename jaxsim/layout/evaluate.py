@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxsim.layout.unstable import Literal
 from jaxsim.layout.world import Value, World
@@ -67,9 +68,11 @@ def evaluate(jaxpr, consts, args: list[Value], n: int) -> list[Value]:
 def flatten(jaxpr, consts, args: list[Value]) -> tuple[list[Line], list]:
     """The equations on batched values, inner programs inlined, and the values or slots of the results.
 
-    Equations on unbatched values are run at once.
+    Equations on unbatched values are run at once. What a derivative computes again is computed once.
     """
     lines: list[Line] = []
+    known: dict = {}  # results of equations, by what they compute
+    alive: list = []  # what is known by its identity
 
     def walk(jaxpr, consts, args):
         env: dict[Any, Any] = {}
@@ -85,6 +88,8 @@ def flatten(jaxpr, consts, args: list[Value]) -> tuple[list[Line], list]:
             inner = INLINE.get(eqn.primitive.name)
             if inner is not None:
                 outs = walk(*_program(eqn.params[inner]), inputs)
+            elif (key := _key(eqn, inputs)) in known:
+                outs = known[key]
             elif all(v.aval.size == 0 for v in eqn.outvars):
                 outs = [jnp.zeros(v.aval.shape, v.aval.dtype) for v in eqn.outvars]
             elif any(isinstance(x, Slot) for x in inputs):
@@ -92,11 +97,31 @@ def flatten(jaxpr, consts, args: list[Value]) -> tuple[list[Line], list]:
                 lines.append(Line(eqn, inputs, outs))
             else:
                 outs = bind(eqn, inputs)
+            if inner is None and key is not None:
+                known[key] = outs
+                alive.append(inputs)
             env.update(zip(eqn.outvars, outs))
         return [read(v) for v in jaxpr.outvars]
 
     outs = walk(jaxpr, consts, [Slot(x) if isinstance(x, World) else x for x in args])
     return lines, outs
+
+
+def _key(eqn, inputs: list) -> Any:
+    """The same for equations that compute the same; None for those that hold programs."""
+    params = tuple(sorted(eqn.params.items(), key=lambda item: item[0]))
+    operands = tuple((type(x), str(getattr(x, "dtype", "")), x) if _is_number(x) else id(x) for x in inputs)
+    if _inner(eqn) or eqn.primitive.name in APART:
+        return None
+    try:
+        hash(params)
+    except TypeError:
+        return None
+    return eqn.primitive, params, operands, tuple(v.aval.dtype for v in eqn.outvars)
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (bool, int, float, np.generic)) and x == x
 
 
 def _without_empty(eqn):
