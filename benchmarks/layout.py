@@ -24,7 +24,7 @@ from jaxsim.dynamics.com import com_pos, com_vel, crb, rne
 from jaxsim.dynamics.kinematics import kinematics
 from jaxsim.layout import batch, batched
 from jaxsim.stages import forward as stages
-from jaxsim.step import _step
+from jaxsim.stages.step import step
 
 
 def _rows(m: js.Model, d: js.Data) -> object:
@@ -45,7 +45,7 @@ STAGES: dict[str, Callable] = {
     "collision": lambda m, d: contact_buffer(m, d, collide(m, d)),
     "constraint rows": _rows,
     "to the accelerations": _solve,
-    "step": _step,
+    "step": lambda model, data: step(model, data)[0],
 }
 
 

@@ -18,7 +18,7 @@ ORDER = {
     "solvers": ("core algebra layout constraint", "the objective is a sum over rows; factorisation is a primitive"),
     "sensors": ("core algebra dynamics collision constraint", "they get the solution from stages, not the solver"),
     "stages": ("core algebra dynamics collision constraint solvers sensors", "they assemble all of the above"),
-    "step": ("core dynamics layout stages", "a step and its derivative are one equation of a batch's program"),
+    "step": ("core layout stages", "a step and its derivative are one equation of a batch's program"),
     "rollout": ("core layout step", "steps in a loop"),
     "queries": (
         "core algebra layout dynamics collision constraint solvers stages step",

@@ -1,0 +1,62 @@
+"""One step: check the state, evaluate forward dynamics, integrate, and reset a world that went wrong (mj_step)."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxsim.core.data import Data, counted, make_data
+from jaxsim.core.enums import DisableBit, WarningType
+from jaxsim.core.fields import DATA_STATE
+from jaxsim.core.model import Model
+from jaxsim.dynamics.actuation import is_bad
+from jaxsim.stages.forward import Accelerations, forward
+from jaxsim.stages.integrate import integrate
+
+Array = jax.Array
+
+
+def step(model: Model, data: Data, known: Any = None) -> tuple[Data, Any]:
+    """The Data one time step later, and what was solved for on the way.
+
+    Given that as `known`, a repetition of the same step solves for nothing, and has the derivatives of the step.
+    """
+    accelerations, advance = known or (None, None)
+    data = _check_state(model, data, "qpos", WarningType.BADQPOS)
+    data = _check_state(model, data, "qvel", WarningType.BADQVEL)
+    data, mid = forward(model, data, known=accelerations)
+    bad = jnp.any(is_bad(data.qacc))
+    stepped, advance = integrate(model, data, mid, advance)
+    return _recover(model, stepped, bad), (Accelerations(data.qacc_smooth, data.qacc), advance)
+
+
+def _check_state(model: Model, data: Data, field: str, warning: WarningType) -> Data:
+    """Reset the world if a field of its state is invalid (mj_checkPos, mj_checkVel)."""
+    bad = jnp.any(is_bad(getattr(data, field))) if getattr(data, field).shape[0] else jnp.zeros((), bool)
+    count = counted(data.warning, warning, bad)
+    if not model.opt.disables(DisableBit.AUTORESET):
+        data = _select(bad, _initial(model, data), data)
+    return data.replace(warning=count)
+
+
+def _recover(model: Model, data: Data, bad: Array) -> Data:
+    """Reset a world whose acceleration was invalid (mj_checkAcc).
+
+    MuJoCo then steps from the reset state at once; here that world stands at qpos0 for the rest of this step.
+    """
+    count = counted(data.warning, WarningType.BADQACC, bad)
+    if not model.opt.disables(DisableBit.AUTORESET):
+        data = _select(bad, _initial(model, data, derived=True), data)
+    return data.replace(warning=count)
+
+
+def _initial(model: Model, data: Data, derived: bool = False) -> Data:
+    """The state and inputs of `make_data`; derived fields too if asked for, else as they are."""
+    fresh = make_data(model)
+    if derived:
+        return fresh
+    return data.replace(**{name: getattr(fresh, name) for name in DATA_STATE})
+
+
+def _select(condition: Array, a: Data, b: Data) -> Data:
+    return jax.tree.map(lambda x, y: x if x is y else jnp.where(condition, x, y), a, b)
