@@ -45,22 +45,21 @@ def batched(fun: Callable, replay: Callable | None = None) -> Callable:
 
     def wrapped(*args):
         leaves, tree = jax.tree.flatten(args)
-        types = [jax.typeof(x) for x in leaves]
-        avals = [jax.ShapeDtypeStruct(t.shape, t.dtype) for t in types]
+        avals = [_type(jax.typeof(x)) for x in leaves]
 
         def flat(*xs):
             out = fun(*jax.tree.unflatten(tree, xs))
             return out if replay else (out, ())
 
         closed, (out, kept) = jax.make_jaxpr(flat, return_shape=True)(*avals)
-        inside = jax.tree.leaves(kept)
+        inside = list(map(_type, jax.tree.leaves(kept)))
 
         def again():
             def run(k, *xs):
                 return replay(jax.tree.unflatten(jax.tree.structure(kept), k), *jax.tree.unflatten(tree, xs))
 
             again, shape = jax.make_jaxpr(run, return_shape=True)(inside, *avals)
-            if jax.tree.leaves(shape) != jax.tree.leaves(out):
+            if list(map(_type, jax.tree.leaves(shape))) != list(map(_type, jax.tree.leaves(out))):
                 raise TypeError("replay and the function give results of different shapes")
             return again
 
@@ -69,6 +68,11 @@ def batched(fun: Callable, replay: Callable | None = None) -> Callable:
         return jax.tree.unflatten(jax.tree.structure(out), outs[: len(outs) - len(inside)])
 
     return wrapped
+
+
+def _type(x: Any) -> jax.ShapeDtypeStruct:
+    """Shape and dtype, without the mesh of devices under which a value was traced."""
+    return jax.ShapeDtypeStruct(x.shape, x.dtype)
 
 
 def _run(*operands: Array, program: Program, mapped: tuple[bool, ...] | None, size: int | None) -> list[Array]:
