@@ -27,7 +27,7 @@ import jax
 import numpy as np
 
 from jaxsim import models
-from jaxsim.checks import throughput
+from jaxsim.commands import throughput
 
 HERE = Path(__file__).resolve().parent
 ENGINES = {"jaxsim": "jaxsim", "mjx": "MJX", "mjx-warp": "MJX, Warp", "warp": "MuJoCo Warp"}

@@ -20,7 +20,7 @@ from kernel_times import traced
 from origins import kernel_name, origins
 
 import jaxsim as js
-from jaxsim.checks import throughput
+from jaxsim.commands import throughput
 from jaxsim.commands.info import rows as constraint_rows
 from jaxsim.commands.throughput import Settings, Start
 

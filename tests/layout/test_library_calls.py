@@ -66,10 +66,12 @@ def _programs(name: str):
     )
 
 
-@pytest.mark.parametrize("name", ["quadruped", "free"])
+@pytest.mark.parametrize("name, chosen", [("quadruped", ("transition_jacobians", "gradient")), ("free", ())])
 @pytest.mark.usefixtures("float32")
-def test_no_program_has_a_library_call_that_may_split(name):
+def test_no_program_has_a_library_call_that_may_split(name, chosen):
     for what, fun, args in _programs(name):
+        if chosen and what not in chosen:  # each takes a minute to compile
+            continue
         calls = splitting_calls(jax.jit(fun).lower(*args).compile().as_text())
         assert not calls, f"{what}: {calls}"
 
