@@ -43,7 +43,7 @@ def _step(model: js.Model, data: js.Data, wrap) -> js.Data:
     data = wrap(stages.smooth_acceleration)(model, data, mid)
     data, solution = wrap(stages.constrained_acceleration)(model, data, mid)
     data = wrap(sensors)(model, data, solution, mid.cdof_dot)
-    return wrap(integrate)(model, wrap(energy)(model, data), mid)
+    return wrap(integrate)(model, wrap(energy)(model, data), mid)[0]
 
 
 def _scene(slots: int | None) -> tuple[js.Model, js.Data]:
