@@ -1,6 +1,6 @@
 """Every interface of JAX that this project uses and that JAX does not document as stable.
 
-Nothing else imports these, but for `jax.shard_map`'s cousins in `devices`. What each must do is held by
+Nothing else imports these. What each must do is held by
 tests/layout/test_unstable.py, which fails loudly where a release of JAX changes a meaning; where the change would
 only make programs slower, the test looks at the compiled program.
 
