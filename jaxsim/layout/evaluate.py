@@ -110,7 +110,7 @@ def flatten(jaxpr, consts, args: list[Value]) -> tuple[list[Line], list]:
 def _key(eqn, inputs: list) -> Any:
     """The same for equations that compute the same; None for those that hold programs."""
     params = tuple(sorted(eqn.params.items(), key=lambda item: item[0]))
-    operands = tuple((type(x), str(getattr(x, "dtype", "")), x) if _is_number(x) else id(x) for x in inputs)
+    operands = tuple((type(x), repr(x)) if _is_number(x) else id(x) for x in inputs)
     if _inner(eqn) or eqn.primitive.name in APART:
         return None
     try:
@@ -121,7 +121,7 @@ def _key(eqn, inputs: list) -> Any:
 
 
 def _is_number(x: Any) -> bool:
-    return isinstance(x, (bool, int, float, np.generic)) and x == x
+    return isinstance(x, (bool, int, float, np.generic))
 
 
 def _without_empty(eqn):

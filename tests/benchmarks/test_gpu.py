@@ -25,7 +25,7 @@ def _run(*args: str) -> subprocess.CompletedProcess:
     """The command, which compiles as tests do."""
     env = os.environ | {"JAX_COMPILATION_CACHE_DIR": str(ROOT / ".jax_cache"), "JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
     command = [sys.executable, str(BENCHMARKS / "gpu.py"), *args]
-    return subprocess.run(command, env=env, capture_output=True, text=True)
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
 
 
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="there is a GPU")

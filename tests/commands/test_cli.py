@@ -187,5 +187,7 @@ def test_bench_measures_and_compares(capsys, pendulum):
 
 
 def test_module_runs_as_a_program():
-    done = subprocess.run([sys.executable, "-m", "jaxsim", "info", "nothing"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "jaxsim", "info", "nothing"], capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 2 and done.stderr.startswith("jaxsim: error: no bundled model")

@@ -36,7 +36,7 @@ from jaxsim import models
 model = js.load(models.path("cart_pole"))
 print(float(js.step(model, js.make_data(model)).time) > 0)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     assert done.stdout.strip() == "True", done.stderr
 
 

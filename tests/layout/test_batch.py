@@ -127,6 +127,7 @@ PROGRAMS = {
     "inverse": lambda x, k: jnp.linalg.inv(x[:, :3] @ x[:, :3].T + jnp.eye(3)),
     "split": lambda x, k: lax.split(x, (1, 3), axis=1)[1],
     "iota": lambda x, k: x + jnp.arange(4.0)[None] * k.astype(x.dtype),
+    "signed zeros": lambda x, k: [jnp.arctan2(jnp.where(k > 5, x, zero), -1 - x * x) for zero in (0.0, -0.0)],
     "checkpoint": lambda x, k: jax.checkpoint(lambda y: jnp.sin(y) * x)(x + 1),
     "nested vmap": lambda x, k: jax.vmap(lambda row: row @ row)(x),
 }

@@ -113,6 +113,6 @@ def test_errors():
 
 def test_cores_become_devices_until_jax_is_in_use():
     script = "from jaxsim.devices import use_cores; print(use_cores(3), use_cores(2))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.split() == ["3", "3"]
     assert use_cores(5) == 2  # JAX is in use here
