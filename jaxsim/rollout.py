@@ -17,7 +17,7 @@ from jax import lax
 from jaxsim.core.data import INTEGRATION_STATE, Data
 from jaxsim.core.model import Model
 from jaxsim.core.shapes import check
-from jaxsim.layout import batched
+from jaxsim.layout import batched, read_by
 from jaxsim.step import repeated_step, solved_step
 
 Array = jax.Array
@@ -33,6 +33,7 @@ class _Settings(NamedTuple):
     length: int
     substeps: int
     remat: Remat
+    seen: tuple[str, ...] = ()  # fields of Data that the policy reads
 
 
 def trajectory(data: Data) -> dict[str, Array]:
@@ -92,7 +93,8 @@ def rollout(
         count = given.shape[0]  # type: ignore[union-attr]  # there are controls if there is no policy
         return _compiled(_Settings(None, outputs, count, substeps, remat), model, data, given)
     keys = None if key is None else jax.random.split(key, length)
-    return _run(_Settings(policy, outputs, int(length), substeps, remat), model, data, keys)  # type: ignore[arg-type]
+    settings = _Settings(policy, outputs, int(length), substeps, remat, _seen(policy, data, key))  # type: ignore[arg-type]
+    return _run(settings, model, data, keys)
 
 
 def _check_source(model: Model, data: Data, ctrl: Any, policy: Any, length: Any, key: Any) -> Array | None:
@@ -115,10 +117,16 @@ def _check_source(model: Model, data: Data, ctrl: Any, policy: Any, length: Any,
     return jnp.asarray(ctrl, data.ctrl.dtype)
 
 
-class _Carry(NamedTuple):
-    """What the scan hands on: of `data` derivatives see the state alone, and the last step once more as a whole."""
+def _seen(policy: Policy, data: Data, key: Array | None) -> tuple[str, ...]:
+    """The fields of Data that a policy reads."""
+    flags = read_by(policy, data, key)[0]
+    return tuple(name for name in data.children if any(jax.tree.leaves(getattr(flags, name))))
 
-    data: Data
+
+class _Carry(NamedTuple):
+    """What the scan hands on. The latest step is taken once more at the end, for derivatives of all its fields."""
+
+    data: Data  # with derivatives of the state, and of what the policy reads
     before: dict[str, Array]  # what the latest step read
     solved: Any  # what it solved for
 
@@ -151,9 +159,9 @@ def _control_step(settings: _Settings, model: Model, carry: _Carry, given: Any) 
     if settings.substeps == 1:
         carry, _ = substep(carry, None)
     else:
-        carry, _ = lax.scan(lambda c, x: _stopped(substep(c, x)), carry, None, length=settings.substeps)
+        carry, _ = lax.scan(lambda c, x: _stopped(substep(c, x), settings), carry, None, length=settings.substeps)
     recorded = _recompute(settings.outputs)(_with_derivatives(model, carry) if settings.substeps > 1 else carry.data)
-    return _stopped((carry, recorded))
+    return _stopped((carry, recorded), settings)
 
 
 def _read(data: Data) -> dict[str, Array]:
@@ -161,13 +169,14 @@ def _read(data: Data) -> dict[str, Array]:
     return {name: getattr(data, name) for name in (*INTEGRATION_STATE, "ctrl", "warning")}
 
 
-def _stopped(result: tuple[_Carry, Any]) -> tuple[_Carry, Any]:
-    """Without derivatives of what the next step does not read.
+def _stopped(result: tuple[_Carry, Any], settings: _Settings) -> tuple[_Carry, Any]:
+    """Without derivatives of what neither the next step nor the policy reads.
 
     A scan pulls a cotangent of everything that it carries back through every step, zero or not.
     """
     carry, outs = result
-    data = lax.stop_gradient(carry.data).replace(**_read(carry.data))
+    live = {name: getattr(carry.data, name) for name in settings.seen} | _read(carry.data)
+    data = lax.stop_gradient(carry.data).replace(**live)
     return carry._replace(data=data), outs
 
 

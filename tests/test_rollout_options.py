@@ -109,12 +109,10 @@ def test_gradients_are_those_of_differences_whatever_is_kept():
     flat = controls[:, 0]
     expected = np.array([plain(flat + e) - plain(flat - e) for e in change]) / (2 * small)
     assert np.abs(expected[:-2]).min() > 1e-4
-    found = {
-        remat: jax.jit(jax.grad(functools.partial(_loss, remat=remat)))(controls) for remat in ("step", "sqrt", "none")
-    }
+    found = {remat: jax.jit(jax.grad(functools.partial(_loss, remat=remat)))(controls) for remat in ("step", "sqrt")}
     for remat, slope in found.items():
         np.testing.assert_allclose(slope[:, 0], expected, rtol=1e-5, atol=1e-8, err_msg=remat)
-        np.testing.assert_allclose(slope, found["none"], rtol=1e-10, atol=1e-13, err_msg=remat)
+        np.testing.assert_allclose(slope, found["step"], rtol=1e-10, atol=1e-13, err_msg=remat)
 
 
 def _kept(steps: int, remat: str) -> int:
@@ -134,7 +132,6 @@ def test_memory_of_derivatives():
     state = js.get_state(data) | {"warning": data.warning, "sensordata": data.sensordata}
     read = sum(x.nbytes for x in state.values())
     assert _kept(64, "step") - _kept(32, "step") <= 32 * read
-    assert _kept(64, "none") - _kept(32, "none") > 10 * 32 * read
     last = data.ctrl.nbytes + data.sensordata.nbytes + 1  # per step: the controls, what is recorded, and a flag
     assert _kept(256, "sqrt") - _kept(64, "sqrt") <= (256 - 64) * last + 8 * sum(
         x.nbytes for x in jax.tree.leaves(data)
@@ -170,15 +167,16 @@ def test_policy(key):
     assert (np.ptp(controls) > 1e-3) and len(set(np.diff(controls[:, 0]).tolist())) == STEPS - 1
 
 
-def test_derivative_of_a_policy_by_its_weights():
+@pytest.mark.parametrize("options", [{}, {"remat": "sqrt"}, {"substeps": 2}], ids=str)
+def test_derivative_of_a_policy_by_its_weights(options):
     model, data = _scene()
     begin = js.forward(model, data)
 
     def loss(weights):
         def act(data, key):
-            return weights[0] - weights[1] * data.qpos - weights[2] * data.sensordata[:1]
+            return weights[0] - weights[1] * data.qpos - weights[2] * data.sensordata[:1] * data.site_xpos[0, :1]
 
-        final, _ = js.rollout(model, begin, policy=act, length=STEPS, remat="sqrt")
+        final, _ = js.rollout(model, begin, policy=act, length=STEPS, **options)
         return final.site_xpos[0, 0] + final.qvel[0]
 
     weights, small = jnp.array([0.3, 1.0, 0.5]), 1e-6
@@ -227,9 +225,7 @@ MISUSES = {
     ),
     "ctrl is int64, expected float64": lambda m, d: js.rollout(m, d, jnp.zeros((2, 1), int)),
     "substeps is 0, expected a whole number": lambda m, d: js.rollout(m, d, jnp.zeros((2, 1)), substeps=0),
-    "remat is 'all', expected one of 'step', 'sqrt', 'none'": lambda m, d: js.rollout(
-        m, d, jnp.zeros((2, 1)), remat="all"
-    ),
+    "remat is 'all', expected one of 'step', 'sqrt'": lambda m, d: js.rollout(m, d, jnp.zeros((2, 1)), remat="all"),
     r"policy returns shape \(3,\), expected \(1,\) \[nu\]": lambda m, d: js.rollout(
         m, d, policy=lambda d, k: jnp.zeros(3), length=2
     ),

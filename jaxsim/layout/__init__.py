@@ -15,6 +15,7 @@ primitive's rule with `rule`.
 """
 
 from jaxsim.layout import control, elementwise, products  # noqa: F401  (they register their rules)
+from jaxsim.layout.program import read_by
 from jaxsim.layout.worlds import batched
 
-__all__ = ["batched"]
+__all__ = ["batched", "read_by"]

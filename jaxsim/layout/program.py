@@ -163,6 +163,13 @@ class Program:
         return program, (True,) * len(self.inputs)
 
 
+def read_by(fun: Callable, *args) -> tuple:
+    """The arguments of `fun` as pytrees of bools: which of their leaves its results need."""
+    closed = jax.make_jaxpr(fun)(*args)
+    _, used = without_dead(closed, [True] * len(closed.out_avals))
+    return jax.tree.unflatten(jax.tree.structure(args), used)
+
+
 def _depends(closed: ClosedJaxpr, inputs: Sequence[bool]) -> list[bool]:
     """Which results of a jaxpr depend on the marked inputs."""
     marked = {v for v, m in zip(closed.jaxpr.invars, inputs) if m}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import jaxsim as js
-from jaxsim.queries.constraint_rows import CONTACT_ELLIPTIC, EQUALITY, FRICTION_DOF, LIMIT_JOINT, LIMIT_TENDON
+from jaxsim.core.enums import ConstraintType
 
 pytestmark = pytest.mark.usefixtures("optimized")
 
@@ -112,10 +112,16 @@ def test_every_kind_of_constraint_acts():
     model, batch, _ = _worlds("implicitfast", "float64")
     rows = js.constraint_rows(model, js.forward(model, _pick(batch, 0))).compact()
     kinds = set(rows.type.tolist())
-    assert kinds == {EQUALITY, FRICTION_DOF, LIMIT_JOINT, LIMIT_TENDON, CONTACT_ELLIPTIC}
-    assert set(rows.id[rows.type == EQUALITY].tolist()) == {0, 1, 2, 3}
+    assert kinds == {
+        ConstraintType.EQUALITY,
+        ConstraintType.FRICTION_DOF,
+        ConstraintType.LIMIT_JOINT,
+        ConstraintType.LIMIT_TENDON,
+        ConstraintType.CONTACT_ELLIPTIC,
+    }
+    assert set(rows.id[rows.type == ConstraintType.EQUALITY].tolist()) == {0, 1, 2, 3}
     joints = [model.joint(name).id for name in ("shoulder", "elbow", "rail")]
-    assert set(rows.id[rows.type == LIMIT_JOINT].tolist()) == set(joints)
+    assert set(rows.id[rows.type == ConstraintType.LIMIT_JOINT].tolist()) == set(joints)
     assert np.mean(np.abs(rows.force) > 1e-4) > 0.8
 
 
