@@ -4,6 +4,7 @@ Each is a stage of one world, made a single equation by `layout.batched`, which 
 derivatives run. For derivatives a stage is repeated with what it solved for, so that nothing is searched for twice.
 """
 
+import functools
 from typing import Any
 
 import jax
@@ -32,6 +33,7 @@ def _step(model: Model, data: Data) -> tuple[tuple[Data, Any], Any]:
     return (stepped, solved), solved
 
 
+@functools.partial(jax.jit, inline=True)  # traced once for all that take its derivatives
 def repeated_step(known: Any, model: Model, data: Data) -> Data:
     """A step that was taken before by `solved_step`, in one world: the same values, and their derivatives."""
     return step_stage.step(model, data, known)[0]

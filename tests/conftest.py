@@ -3,6 +3,7 @@
 import gc
 from pathlib import Path
 
+import compilation
 import jax
 import numpy as np
 import oracle
@@ -15,11 +16,11 @@ CORPUS = ROOT.parent / "shared" / "corpus"
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_num_cpu_devices", 2)  # for what shares worlds between devices; all else uses the first
-jax.config.update("jax_disable_most_optimizations", True)  # tests compile for long and run briefly; see `optimized`
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_compilation_cache_dir", str(ROOT / ".jax_cache"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+compilation.in_little_time()  # but for what asks to be `optimized`
 
 GYMNASIUM = ("ant", "half_cheetah", "hopper", "walker2d_v5", "humanoid", "inverted_double_pendulum")
 DM_CONTROL = ("cartpole", "cheetah", "walker", "hopper", "humanoid", "acrobot", "pendulum", "reacher")
@@ -101,11 +102,9 @@ def few_programs():
 @pytest.fixture(scope="module")
 def optimized():
     """Compile as users do, for what depends on how the optimiser rounds and for what runs many steps."""
-    jax.config.update("jax_disable_most_optimizations", False)
-    jax.clear_caches()
+    compilation.as_users_do()
     yield
-    jax.config.update("jax_disable_most_optimizations", True)
-    jax.clear_caches()
+    compilation.in_little_time()
 
 
 @pytest.fixture

@@ -2,11 +2,15 @@
 
 from collections.abc import Callable
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from jaxsim.layout.evaluate import SIZES, fallback, one, rule
 from jaxsim.layout.world import Value, World, settled, spread
+
+Array = jax.Array
 
 ELEMENTWISE = [
     "abs",
@@ -83,16 +87,18 @@ def _elementwise(eqn, values: list[Value], n: int) -> list[Value]:
     shape = eqn.outvars[0].aval.shape
     if any(isinstance(v, World) and v.only_first for v in values) and len(shape) > 1:
         return _elementwise_first(eqn, values, n)
-    operands = []
-    for v in values:
-        x = v.array if isinstance(v, World) else jnp.asarray(v)
-        inner = x.ndim - isinstance(v, World)
-        if inner < len(shape):  # a scalar operand among arrays
-            x = x.reshape((1,) * (len(shape) - inner) + x.shape)
-        x = x if isinstance(v, World) else x[..., None]
-        operands.append(jnp.broadcast_to(x, (*shape, n)))
-    out = eqn.primitive.bind(*operands, **eqn.params)
+    out = eqn.primitive.bind(*[_filling(v, (*shape, n)) for v in values], **eqn.params)
     return [World(o) for o in out] if eqn.primitive.multiple_results else [World(out)]
+
+
+def _filling(v: Value, shape: tuple[int, ...]) -> Array:
+    """An operand of one world, a scalar or of the rank of the result, in the shape of the result, worlds last."""
+    if not isinstance(v, World):
+        return lax.broadcast_in_dim(v, shape, range(np.ndim(v)))
+    x = v.array
+    if x.shape == shape:
+        return x
+    return lax.broadcast_in_dim(x, shape, [*range(x.ndim - 1), len(shape) - 1])
 
 
 def _elementwise_first(eqn, values: list[Value], n: int) -> list[Value]:

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from jaxsim.layout.evaluate import Line, Slot, apply, flatten, kernel_size, run, value_of
-from jaxsim.layout.world import Value, World, one_kernel, spread
+from jaxsim.layout.world import Value, World, first, one_kernel, spread
 
 LONGEST = 300  # primitives in a region
 SHORTEST = 4
@@ -73,7 +74,7 @@ class _Shared:
             before = parts.setdefault(x.dtype, [])
             self.place[key] = (x.dtype, sum(p.size for p in before), x.shape)
             before.append(x.reshape(-1))
-        end = batched[(0,) * batched.ndim]
+        end = first(batched)
         self.packs = {d: jnp.concatenate([*p, end.astype(d)[None]]) for d, p in parts.items()}
         self.arrays = arrays  # kept, so that no other object gets the id of one of them
 
@@ -86,7 +87,7 @@ class _Shared:
         if id(x) not in self.place:
             return x
         dtype, start, shape = self.place[id(x)]
-        return packs[dtype][start : start + math.prod(shape)].reshape(shape)
+        return lax.reshape(lax.slice(packs[dtype], (start,), (start + math.prod(shape),)), shape)
 
 
 def _run_region(lines: list[Line], outputs: list[Slot], shared: _Shared, n: int) -> None:
