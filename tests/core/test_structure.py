@@ -11,7 +11,7 @@ ORDER = {
     "core": ("", "fields, records and enumerations need nothing"),
     "layout": ("", "how a batch runs knows no physics; others register their primitives with it"),
     "algebra": ("core layout", "matrices of the tree are made of a Topology; taking rows is a primitive with its rule"),
-    "mjcf": ("core", "the compiler shares enumerations and tables of fields with the engine, and no JAX"),
+    "mjcf": ("core algebra", "enumerations, tables of fields, and formulas, which it evaluates on numpy's arrays"),
     "dynamics": ("core algebra", "stages read Model and Data"),
     "collision": ("core algebra", "geometry knows nothing of dynamics: a contact is found where the geoms are"),
     "constraint": ("core algebra dynamics collision", "rows of contacts come from slots; Jacobians are those of com"),
