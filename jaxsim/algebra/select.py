@@ -134,6 +134,13 @@ def product(matrix: np.ndarray, x: Array) -> Array:
     return lax.dot_general(constant, x, (((1,), (0,)), ((), ())), precision=lax.Precision.HIGHEST)
 
 
+def products(a: Array, b: Array) -> Array:
+    """Inner products of the rows of a [n, k] and of b [m, k] -> [n, m], at full precision; worlds come in front."""
+    if on_host(a, b):
+        return np.moveaxis(a, 0, -2) @ np.moveaxis(np.moveaxis(b, 0, -2), -1, -2)
+    return lax.dot_general(a, b, (((1,), (1,)), ((), ())), precision=lax.Precision.HIGHEST)
+
+
 def scatter_add(index, x: Array, size: int, axis: int = 0) -> Array:
     """Sum rows of x [n, ...] into [size, ...] at static positions along an axis, without scattering.
 

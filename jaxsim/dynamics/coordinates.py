@@ -8,14 +8,12 @@
 Velocities of rotations are in the body's frame, those of translations in the world's.
 """
 
-import jax
 import numpy as np
 
+from jaxsim.algebra.arrays import Array, on_host
 from jaxsim.algebra.select import take
 from jaxsim.core.enums import JointType
 from jaxsim.core.model import Model
-
-Array = jax.Array
 
 SCALAR = (JointType.SLIDE, JointType.HINGE)
 TURNING = (JointType.FREE, JointType.BALL)  # those with a quaternion
@@ -47,6 +45,8 @@ def _translations(m: Model, joints: np.ndarray) -> np.ndarray:
 
 def read(x: Array, address: np.ndarray) -> Array:
     """Numbers of a vector x [n] at addresses [k, c]: [k, c]."""
+    if on_host(x):
+        return np.moveaxis(x[address], 1, -1)
     return take(x, address.ravel()).reshape(address.shape)
 
 
