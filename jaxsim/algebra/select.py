@@ -134,6 +134,11 @@ def product(matrix: np.ndarray, x: Array) -> Array:
     return lax.dot_general(constant, x, (((1,), (0,)), ((), ())), precision=lax.Precision.HIGHEST)
 
 
+def matmul(a: Array, b: Array) -> Array:
+    """Matrix product of a [..., n, m] and b [m, ...], at full precision; only the host has the dots."""
+    return a @ b if on_host(a, b) else lax.dot(a, b, precision=lax.Precision.HIGHEST)
+
+
 def products(a: Array, b: Array) -> Array:
     """Inner products of the rows of a [n, k] and of b [m, k] -> [n, m], at full precision; worlds come in front."""
     if on_host(a, b):

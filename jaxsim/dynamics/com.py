@@ -95,6 +95,11 @@ def rne(m: Model, d: Data, cdof_dot: Array, qacc: Array | None = None) -> Array:
         rate = rate + d.cdof * qacc[:, None]
     # a world that accelerates upwards weighs all bodies at once
     cacc = product(ancestor(m.topology), rate) + gravity_acceleration(m)
+    return inertial_forces(m, d, cacc)
+
+
+def inertial_forces(m: Model, d: Data, cacc: Array) -> Array:
+    """Generalised force [nv] that moves bodies with accelerations cacc [nbody, 6] at their velocities cvel."""
     force = spatial.inertia_mul(d.cinert, cacc) + spatial.cross_force(d.cvel, spatial.inertia_mul(d.cinert, d.cvel))
     return project_forces(m, d, force)
 
@@ -115,3 +120,10 @@ def project_wrenches(m: Model, d: Data, force: Array, torque: Array, point: Arra
     """Generalised force [nv] of world forces and torques [nbody, 3] at points [nbody, 3] of bodies."""
     arm = point - take(d.subtree_com, m.body_rootid)
     return project_forces(m, d, vector.join(torque + vector.cross(arm, force), force))
+
+
+def wrench_rows(m: Model, d: Data, body: np.ndarray, force: Array, torque: Array, point: Array) -> Array:
+    """Generalised forces [n, nv] of world forces and torques [n, 3] at points [n, 3] of bodies [n], one row each."""
+    arm = point - take(d.subtree_com, m.body_rootid[body])
+    rows = products(vector.join(torque + vector.cross(arm, force), force), d.cdof)
+    return rows * namespace(rows).asarray(ancestor(m.topology)[body], rows.dtype)

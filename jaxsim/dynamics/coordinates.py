@@ -11,7 +11,7 @@ Velocities of rotations are in the body's frame, those of translations in the wo
 import numpy as np
 
 from jaxsim.algebra.arrays import Array, on_host
-from jaxsim.algebra.select import take
+from jaxsim.algebra.select import put, take
 from jaxsim.core.enums import JointType
 from jaxsim.core.model import Model
 
@@ -48,6 +48,13 @@ def read(x: Array, address: np.ndarray) -> Array:
     if on_host(x):
         return np.moveaxis(x[address], 1, -1)
     return take(x, address.ravel()).reshape(address.shape)
+
+
+def write(x: Array, address: np.ndarray, values: Array) -> Array:
+    """A vector x [n] with other numbers [k, c] at addresses [k, c]."""
+    if on_host(x, values):
+        return put(x, address, np.moveaxis(values, -1, 1))
+    return put(x, address.ravel(), values.reshape(-1))
 
 
 def straight_coordinates(m: Model) -> tuple[np.ndarray, np.ndarray]:
