@@ -129,7 +129,7 @@ def gather_groups(groups: list[tuple[np.ndarray, Array]], size: int) -> Array:
 def product(matrix: np.ndarray, x: Array) -> Array:
     """Constant matrix [m, n] times x [n, ...] -> [m, ...] at full precision."""
     if on_host(x):
-        return np.tensordot(matrix, x, 1)
+        return (matrix @ x.reshape(len(x), -1)).reshape(-1, *x.shape[1:])
     constant = jnp.asarray(matrix, x.dtype)
     return lax.dot_general(constant, x, (((1,), (0,)), ((), ())), precision=lax.Precision.HIGHEST)
 
@@ -142,7 +142,7 @@ def matmul(a: Array, b: Array) -> Array:
 def products(a: Array, b: Array) -> Array:
     """Inner products of the rows of a [n, k] and of b [m, k] -> [n, m], at full precision; worlds come in front."""
     if on_host(a, b):
-        return np.moveaxis(a, 0, -2) @ np.moveaxis(np.moveaxis(b, 0, -2), -1, -2)
+        return a @ b.T if a.ndim == 2 else a.swapaxes(0, 1) @ b.transpose(1, 2, 0)
     return lax.dot_general(a, b, (((1,), (1,)), ((), ())), precision=lax.Precision.HIGHEST)
 
 
@@ -154,7 +154,7 @@ def scatter_add(index, x: Array, size: int, axis: int = 0) -> Array:
     index = np.asarray(index, int)
     if on_host(x):
         total = np.zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype)
-        np.add.at(np.moveaxis(total, axis, 0), index, np.moveaxis(x, axis, 0))
+        np.add.at(total.swapaxes(0, axis), index, x.swapaxes(0, axis))
         return total
     if not len(index):
         return jnp.zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype)

@@ -5,6 +5,8 @@ leading row axis and a trailing world axis both stay contiguous. Norms are safe:
 finite at zero length.
 """
 
+from collections.abc import Sequence
+
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -16,10 +18,10 @@ from jaxsim.core.enums import MINVAL
 NEXT, AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])  # y z x and z x y: all components in one operation
 
 
-def columns(x: Array) -> tuple[Array, ...]:
+def columns(x: Array) -> Sequence[Array]:
     """Split the last axis [..., n] into n columns [..., 1]; a single vector of the host into numbers, which is fast."""
     if on_host(x):
-        return tuple(x.tolist()) if x.ndim == 1 else tuple(x[..., k : k + 1] for k in range(x.shape[-1]))
+        return x.tolist() if x.ndim == 1 else [x[..., k : k + 1] for k in range(x.shape[-1])]
     return tuple(lax.split(x, (1,) * x.shape[-1], axis=x.ndim - 1))
 
 
@@ -32,12 +34,12 @@ def join(*cols: Array) -> Array:
 
 def dot(a: Array, b: Array) -> Array:
     """Inner product over the last axis: [..., n], [..., n] -> [...]."""
-    return namespace(a, b).sum(a * b, axis=-1)
+    return np.vecdot(a, b) if on_host(a, b) else jnp.sum(a * b, axis=-1)
 
 
 def cross(a: Array, b: Array) -> Array:
     """Cross product [..., 3]."""
-    if on_host(a, b):
+    if on_host(a, b) and a.ndim == b.ndim == 1:
         (ax, ay, az), (bx, by, bz) = columns(a), columns(b)
         return join(ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx)
     last = a.ndim - 1
@@ -47,15 +49,19 @@ def cross(a: Array, b: Array) -> Array:
 
 def norm(x: Array) -> Array:
     """Length over the last axis, with derivative zero at zero: [..., n] -> [...]."""
-    xp, square = namespace(x), dot(x, x)
+    square = dot(x, x)
+    if on_host(square):
+        return np.sqrt(square)
     positive = square > 0
-    return xp.where(positive, xp.sqrt(xp.where(positive, square, 1)), 0)
+    return jnp.where(positive, jnp.sqrt(jnp.where(positive, square, 1)), 0)
 
 
 def normalize_with_norm(x: Array) -> tuple[Array, Array]:
     """Unit vector [..., n] and length [...]; the zero vector gives the first axis, as mju_normalize3 does."""
     xp, length = namespace(x), norm(x)
     usable = length > MINVAL
+    if on_host(x) and usable.all():
+        return x / length[..., None], length
     unit = x / xp.where(usable, length, 1)[..., None]
     first = xp.asarray(np.eye(1, x.shape[-1])[0], x.dtype)
     return xp.where(usable[..., None], unit, xp.broadcast_to(first, x.shape)), length
@@ -82,9 +88,11 @@ def least(x: Array) -> tuple[Array, Array]:
 
 def matvec(mat: Array, v: Array) -> Array:
     """[..., n, m] times [..., m] -> [..., n]."""
-    return namespace(mat, v).sum(mat * v[..., None, :], axis=-1)
+    return np.vecdot(mat, v[..., None, :]) if on_host(mat, v) else jnp.sum(mat * v[..., None, :], axis=-1)
 
 
 def matvec_t(mat: Array, v: Array) -> Array:
     """[..., n, m] transposed times [..., n] -> [..., m]."""
-    return namespace(mat, v).sum(mat * v[..., :, None], axis=-2)
+    if on_host(mat, v):
+        return (v[..., None, :] @ mat)[..., 0, :]
+    return jnp.sum(mat * v[..., :, None], axis=-2)

@@ -10,7 +10,7 @@ from jaxsim.core.model import Model
 
 def on_joint(m: Model) -> np.ndarray:
     """Which actuators [nactuator] act on a joint."""
-    return np.isin(m.actuator_trntype, (TrnType.JOINT, TrnType.JOINTINPARENT))
+    return (m.actuator_trntype == TrnType.JOINT) | (m.actuator_trntype == TrnType.JOINTINPARENT)
 
 
 def on_tendon(m: Model) -> np.ndarray:

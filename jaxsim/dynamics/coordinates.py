@@ -46,14 +46,14 @@ def _translations(m: Model, joints: np.ndarray) -> np.ndarray:
 def read(x: Array, address: np.ndarray) -> Array:
     """Numbers of a vector x [n] at addresses [k, c]: [k, c]."""
     if on_host(x):
-        return np.moveaxis(x[address], 1, -1)
+        return x[address] if x.ndim == 1 else x[address].swapaxes(1, 2)
     return take(x, address.ravel()).reshape(address.shape)
 
 
 def write(x: Array, address: np.ndarray, values: Array) -> Array:
     """A vector x [n] with other numbers [k, c] at addresses [k, c]."""
     if on_host(x, values):
-        return put(x, address, np.moveaxis(values, -1, 1))
+        return put(x, address, values if x.ndim == 1 else values.swapaxes(1, 2))
     return put(x, address.ravel(), values.reshape(-1))
 
 

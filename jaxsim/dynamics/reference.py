@@ -133,7 +133,7 @@ def largest(member: np.ndarray, values: Array) -> Array:
 
 
 def relative_poses(m: Model, d: Data) -> Array:
-    """eq_data with what connects and welds between bodies have from the poses of the bodies."""
+    """eq_data [neq, 12] with what connects and welds between bodies have from the poses of the bodies."""
     xp, data = namespace(m.eq_data), m.eq_data
     of_sites = m.eq_objtype == ObjType.SITE
     of_two_sites = np.flatnonzero((m.eq_type == EqType.CONNECT) & of_sites)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsim.algebra.arrays import Array, namespace
+from jaxsim.algebra.arrays import Array, namespace, rows_of
 from jaxsim.algebra.select import put, scatter_add, take
 from jaxsim.algebra.vector import normalize_with_norm
 from jaxsim.core.data import Data
@@ -117,8 +117,9 @@ def _sum(m: Model, d: Data, segments: list[Segments]) -> tuple[Array, Array]:
     tendon, body0, body1 = (np.concatenate([s[k] for s in segments]) for k in (0, 2, 3))
     weight, point0, point1 = (xp.concatenate([s[k] for s in segments]) for k in (1, 4, 5))
     direction, distance = normalize_with_norm(point1 - point0)
-    force = direction * weight[..., None]
-    none = xp.zeros_like(force)
-    rows = wrench_rows(m, d, body1, force, none, point1) - wrench_rows(m, d, body0, force, none, point0)
-    rows = rows * xp.asarray((body0 != body1)[:, None], rows.dtype)
-    return scatter_add(tendon, weight * distance, m.ntendon), scatter_add(tendon, rows, m.ntendon, rows.ndim - 2)
+    force = xp.where(rows_of(body0 == body1, direction), 0, direction * weight[..., None])
+    body, point = np.concatenate([body1, body0]), xp.concatenate([point1, point0])
+    forces = xp.concatenate([force, -force])
+    rows = wrench_rows(m, d, body, forces, xp.zeros_like(forces), point)
+    jacobian = scatter_add(np.tile(tendon, 2), rows, m.ntendon, rows.ndim - 2)
+    return scatter_add(tendon, weight * distance, m.ntendon), jacobian
