@@ -39,10 +39,12 @@ def dot(a: Array, b: Array) -> Array:
 
 def cross(a: Array, b: Array) -> Array:
     """Cross product [..., 3]."""
-    if on_host(a, b) and a.ndim == b.ndim == 1:
+    last = a.ndim - 1
+    if on_host(a, b):
+        if last:
+            return a.take(NEXT, -1) * b.take(AFTER, -1) - a.take(AFTER, -1) * b.take(NEXT, -1)
         (ax, ay, az), (bx, by, bz) = columns(a), columns(b)
         return join(ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx)
-    last = a.ndim - 1
     (a1, a2), (b1, b2) = ((take(x, NEXT, last), take(x, AFTER, last)) for x in (a, b))
     return a1 * b2 - a2 * b1
 

@@ -14,6 +14,7 @@ from jaxsim.algebra.arrays import Array, on_host
 from jaxsim.algebra.select import put, take
 from jaxsim.core.enums import JointType
 from jaxsim.core.model import Model
+from jaxsim.core.topology import Topology, per_topology
 
 SCALAR = (JointType.SLIDE, JointType.HINGE)
 TURNING = (JointType.FREE, JointType.BALL)  # those with a quaternion
@@ -21,10 +22,15 @@ TURNING = (JointType.FREE, JointType.BALL)  # those with a quaternion
 
 def joints_of(m: Model, *types: JointType) -> np.ndarray:
     """The joints [n] of some types, in order."""
-    return np.flatnonzero(np.isin(m.jnt_type, types))
+    return _joints_of(m.topology, types)
 
 
-def positions_of(m: Model, joints: np.ndarray) -> np.ndarray:
+@per_topology
+def _joints_of(t: Topology, types: tuple[JointType, ...]) -> np.ndarray:
+    return np.flatnonzero(np.isin(t.jnt_type, types))
+
+
+def positions_of(m: Model | Topology, joints: np.ndarray) -> np.ndarray:
     """Where the positions of free joints [n] are in qpos: [n, 3]."""
     return m.jnt_qposadr[joints][:, None] + np.arange(3)
 
@@ -59,7 +65,12 @@ def write(x: Array, address: np.ndarray, values: Array) -> Array:
 
 def straight_coordinates(m: Model) -> tuple[np.ndarray, np.ndarray]:
     """Addresses [k] in qpos and in qvel of the coordinates that add like numbers."""
-    free, scalar = joints_of(m, JointType.FREE), joints_of(m, *SCALAR)
-    q = np.concatenate([positions_of(m, free).ravel(), m.jnt_qposadr[scalar]])
-    v = np.concatenate([(m.jnt_dofadr[free][:, None] + np.arange(3)).ravel(), m.jnt_dofadr[scalar]])
+    return _straight_coordinates(m.topology)
+
+
+@per_topology
+def _straight_coordinates(t: Topology) -> tuple[np.ndarray, np.ndarray]:
+    free, scalar = _joints_of(t, (JointType.FREE,)), _joints_of(t, SCALAR)
+    q = np.concatenate([positions_of(t, free).ravel(), t.jnt_qposadr[scalar]])
+    v = np.concatenate([(t.jnt_dofadr[free][:, None] + np.arange(3)).ravel(), t.jnt_dofadr[scalar]])
     return np.sort(q).astype(int), np.sort(v).astype(int)

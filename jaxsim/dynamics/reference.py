@@ -53,8 +53,9 @@ def dof_invweight(m: Model, diagonal: Array) -> Array:
     dof = np.arange(m.nv)
     three = np.isin(kind, (JointType.FREE, JointType.BALL))
     group = np.where(three, first + (dof - first) // 3 * 3, dof)
-    mean = take(scatter_add(group, diagonal, m.nv) / np.maximum(np.bincount(group, minlength=m.nv), 1), group)
     xp, body = namespace(diagonal), m.dof_bodyid
+    count = xp.asarray(np.maximum(np.bincount(group, minlength=m.nv), 1), diagonal.dtype)
+    mean = take(scatter_add(group, diagonal, m.nv) / count, group)
     return xp.where(m.body_simple[body] == 2, 1 / take(_mass(m), body), mean)
 
 

@@ -21,10 +21,11 @@ from jaxsim.dynamics.tendon import tendon, tendon_armature
 from jaxsim.dynamics.transmission import transmission
 from jaxsim.mjcf.derived import statistics
 from jaxsim.mjcf.derived import tree as tree_constants
-from jaxsim.mjcf.derived.host import Host, host_data, host_model
+from jaxsim.mjcf.derived.host import HostModel, host_data, host_model
 
 Array = np.ndarray
 ILL_CONDITIONED = 1e-9  # smallest pivot in its diagonal element that Cholesky is trusted with
+TOGETHER = 32  # dofs of which small groups are inverted together, because many calls take longer than the work
 
 
 def compute(model: Any) -> Array:
@@ -82,10 +83,12 @@ def spring_dampers(m: Any, springdamper: Array) -> None:
 
 
 def _uncoupled(inertia: Array) -> list[Array]:
-    """Groups of dofs between which the inertia matrix [nv, nv] does not couple."""
+    """Groups of dofs between which the inertia matrix [nv, nv] does not couple; small ones are put together."""
     count, label = connected_components(inertia != 0, directed=False)
+    size = np.bincount(label, minlength=count)
     order = np.argsort(label, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(label, minlength=count))[:-1]) if count else []
+    ends, full = np.cumsum(size), (np.cumsum(size) - size) // TOGETHER
+    return np.split(order, ends[:-1][np.diff(full) > 0]) if count else []
 
 
 def _inverse(inertia: Array, dofs: Array) -> tuple[reference.Block, Array, Array]:
@@ -117,7 +120,7 @@ def _inverse_root(inertia: Array, dofs: Array) -> tuple[Array, Array]:
     return root, dofs[pivot < MINVAL]
 
 
-def _damping_ratios(m: Host, moment: Array, acceleration: Array) -> None:
+def _damping_ratios(m: HostModel, moment: Array, acceleration: Array) -> None:
     """Damping ratios of position-like actuators become dampings 2 ratio sqrt(kp m), m = 1 / (J M^-1 J')."""
     for i in range(m.nactuator):
         bias, gain = m.actuator_biasprm[i], m.actuator_gainprm[i]
@@ -131,13 +134,13 @@ def _damping_ratios(m: Host, moment: Array, acceleration: Array) -> None:
         bias[2] = -2 * bias[2] * np.sqrt(stiffness * mass)
 
 
-def _mark_welds(m: Host) -> None:
+def _mark_welds(m: HostModel) -> None:
     """Mark the welds of bodies whose relative pose is to be measured, because they have none."""
     welds = (m.eq_type == EqType.WELD) & (m.eq_objtype != ObjType.SITE)
     m.eq_data[welds & ~m.eq_data[:, 6:10].any(axis=1), reference.MARKED] = 1
 
 
-def _spring_lengths(m: Host) -> None:
+def _spring_lengths(m: HostModel) -> None:
     """Spring lengths of tendons which have none: the length at qpos_spring."""
     unset = (m.tendon_lengthspring == -1).all(axis=1)
     if unset.any():

@@ -1,7 +1,7 @@
 """A model and its data as the stages of `dynamics` read them, with arrays of the host."""
 
 from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from jaxsim.mjcf.algebra.conventions import IDENTITY
 from jaxsim.mjcf.language.enums import SameFrame
 
 Array = np.ndarray
+HostModel: TypeAlias = Any  # a Host with the fields of mjModel, which passes for a Model where JAX is not asked for
+HostData: TypeAlias = Any  # a Host with fields of mjData
 # the real-valued arrays that kinematics and centres of mass read
 _REAL = """
     qpos0 body_pos body_quat body_ipos body_iquat body_mass body_inertia body_subtreemass jnt_pos jnt_axis
@@ -26,7 +28,7 @@ class Host(SimpleNamespace):
         return type(self)(**vars(self) | changes)
 
 
-def host_model(m: Any) -> Host:
+def host_model(m: Any) -> HostModel:
     """The fields of a model (any object with mjModel's) and its topology; arrays are shared, but for frames.
 
     A frame that the compiler has found to be that of its body, or of the body's inertia, is exactly that.
@@ -51,13 +53,13 @@ def _exact(m: Host, flag: Array, body: Array, pos: Array, quat: Array) -> tuple[
     return pos, np.where(as_inertia[:, None], m.body_iquat[body], np.where(as_body[:, None], IDENTITY, quat))
 
 
-def with_worlds(m: Host, worlds: int) -> Host:
+def with_worlds(m: HostModel, worlds: int) -> HostModel:
     """The same for several worlds at once, which are the second axis of what kinematics reads."""
     many = {k: getattr(m, k)[:, None] for k in _REAL}
     return m.replace(**{k: np.broadcast_to(x, (len(x), worlds, *x.shape[2:])) for k, x in many.items()})
 
 
-def host_data(m: Host, qpos: Array) -> Host:
+def host_data(m: HostModel, qpos: Array) -> HostData:
     """Data at qpos [nq], or [nq, world]; mocap bodies are where the model has them."""
     mocap = np.flatnonzero(m.body_mocapid >= 0)
     mocap = mocap[np.argsort(m.body_mocapid[mocap])]

@@ -13,7 +13,7 @@ from jaxsim.dynamics.com import com_pos
 from jaxsim.dynamics.kinematics import kinematics
 from jaxsim.dynamics.tendon import tendon
 from jaxsim.dynamics.transmission import transmission
-from jaxsim.mjcf.derived.host import Host, host_data, host_model, with_worlds
+from jaxsim.mjcf.derived.host import Host, HostData, HostModel, host_data, host_model, with_worlds
 from jaxsim.mjcf.derived.push import Pusher
 from jaxsim.mjcf.language.enums import LRMode
 
@@ -76,7 +76,7 @@ def _limited(m: Any, i: int, settings: Any) -> bool:
     return True
 
 
-def _extremes(m: Host, worlds: list[tuple[int, int]], settings: Any) -> Array:
+def _extremes(m: HostModel, worlds: list[tuple[int, int]], settings: Any) -> Array:
     """Least and greatest length [world, 2] in the last interval, for each actuator and direction."""
     actuators = np.array([i for i, _ in worlds])
     directions = np.array([2.0 * side - 1 for _, side in worlds])
@@ -104,7 +104,7 @@ def _extremes(m: Host, worlds: list[tuple[int, int]], settings: Any) -> Array:
     return np.stack([low, high], axis=1)
 
 
-def _lengths(m: Host, d: Host, ten_J: Array, actuators: Array) -> tuple[Array, Array]:
+def _lengths(m: HostModel, d: HostData, ten_J: Array, actuators: Array) -> tuple[Array, Array]:
     """Length [world] and moment [world, nv] of the actuator that each world is about."""
     length, moment = np.zeros(len(actuators)), np.zeros((len(actuators), m.nv))
     on_tendon = np.flatnonzero(m.actuator_trntype[actuators] == TrnType.TENDON)
@@ -113,7 +113,8 @@ def _lengths(m: Host, d: Host, ten_J: Array, actuators: Array) -> tuple[Array, A
     length[on_tendon] = d.ten_length[target, on_tendon] * gear
     moment[on_tendon] = ten_J[on_tendon, target] * gear[:, None]
     for w in np.flatnonzero(m.actuator_trntype[actuators] != TrnType.TENDON):
-        one, every_moment = transmission(m, Host(**{k: v[:, w] for k, v in vars(d).items()}), ten_J[w])
+        world: HostData = Host(**{k: v[:, w] for k, v in vars(d).items()})
+        one, every_moment = transmission(m, world, ten_J[w])
         out = m.actuator_outadr[actuators[w]]
         length[w], moment[w] = one.actuator_length[out], every_moment[out]
     return length, moment

@@ -17,7 +17,7 @@ from jaxsim.dynamics.com import com_vel, crb, inertial_forces
 from jaxsim.dynamics.coordinates import SCALAR, quats_of, read
 from jaxsim.dynamics.position import integrate_pos
 from jaxsim.dynamics.tendon import tendon_armature
-from jaxsim.mjcf.derived.host import Host
+from jaxsim.mjcf.derived.host import HostData, HostModel
 
 Array = np.ndarray
 
@@ -25,13 +25,15 @@ Array = np.ndarray
 class Pusher:
     """What stays the same during the search: timestep, strength of the push, sources of constraint rows."""
 
-    def __init__(self, m: Host, settings: Any):
+    def __init__(self, m: HostModel, settings: Any):
         self.timestep = settings.timestep if settings.timestep > 0 else m.opt.timestep
         self.accel, self.maxforce = settings.accel, settings.maxforce
         self.heavy_tendons = armature_of_tendons(m).any()
         self.rows = Rows(m, 2 * self.timestep)
 
-    def step(self, m: Host, d: Host, qvel: Array, ten_J: Array, moment: Array, sign: Array) -> tuple[Array, Array]:
+    def step(
+        self, m: HostModel, d: HostData, qvel: Array, ten_J: Array, moment: Array, sign: Array
+    ) -> tuple[Array, Array]:
         """Next qpos [nq, world] and qvel [nv, world] with a force along, or against, moment [world, nv].
 
         Args:
@@ -43,7 +45,8 @@ class Pusher:
             sign: [world] of the force.
         """
         d = crb(m, d.replace(qvel=qvel))
-        inertia = (tendon_armature(m, d, ten_J) if self.heavy_tendons else d).qM
+        d = tendon_armature(m, d, ten_J) if self.heavy_tendons else d
+        inertia = np.asarray(d.qM)
         force = self._force(inertia, moment, sign)
         smooth = _solve(inertia, force - _bias(m, d).T)
         qacc = _constrained(inertia, smooth, self.rows, m, d, ten_J)
@@ -63,7 +66,7 @@ def _solve(matrix: Array, rhs: Array) -> Array:
     return np.linalg.solve(matrix, rhs[..., None])[..., 0]
 
 
-def _bias(m: Host, d: Host) -> Array:
+def _bias(m: HostModel, d: HostData) -> Array:
     """Coriolis and centrifugal forces [nv, world]."""
     d, cdof_dot = com_vel(m, d)
     return inertial_forces(m, d, product(ancestor(m.topology), cdof_dot * d.qvel[..., None]))
@@ -75,7 +78,7 @@ class Rows:
     A limit has a row for either end; those of a kind have all lower ends first.
     """
 
-    def __init__(self, m: Host, least_time: float):
+    def __init__(self, m: HostModel, least_time: float):
         self.equalities = np.flatnonzero(m.eq_active0)
         limited = m.jnt_limited.astype(bool)
         self.joints = np.flatnonzero(limited & np.isin(m.jnt_type, SCALAR))
@@ -95,7 +98,7 @@ class Rows:
         columns = np.arange(m.nv) == m.jnt_dofadr[self.joints][:, None]
         self.of_joints = np.concatenate([columns, -columns.astype(float)])
 
-    def at(self, m: Host, d: Host, ten_J: Array) -> tuple[Array, Array, Array]:
+    def at(self, m: HostModel, d: HostData, ten_J: Array) -> tuple[Array, Array, Array]:
         """Jacobian [world, row, nv], D and aref [row, world]; a limit that is not reached has D zero."""
         described = [_equality(m, d, int(i), ten_J) for i in self.equalities]
         balls = [_ball_limit(m, d, int(j)) for j in self.balls]
@@ -128,7 +131,7 @@ def _gaps(pos: Array, ends: Array) -> Array:
     return np.concatenate([pos - ends[:, :1], ends[:, 1:] - pos])
 
 
-def _ball_limit(m: Host, d: Host, j: int) -> tuple[Array, Array]:
+def _ball_limit(m: HostModel, d: HostData, j: int) -> tuple[Array, Array]:
     """Distance [1, world] of a ball's angle from its limit, and Jacobian [world, 1, nv]."""
     turn = quaternion.log(vector.normalize(read(d.qpos, quats_of(m, np.array([j])))[0]))
     axis, angle = vector.normalize_with_norm(turn)
@@ -137,14 +140,14 @@ def _ball_limit(m: Host, d: Host, j: int) -> tuple[Array, Array]:
     return (m.jnt_range[j].max() - angle)[None], jac
 
 
-def _equality_weight(m: Host, i: int) -> float:
+def _equality_weight(m: HostModel, i: int) -> float:
     """Inverse weight of an equality: the sum of those of its joints or tendons."""
     ends = np.array([k for k in (m.eq_obj1id[i], m.eq_obj2id[i]) if k >= 0])
     of_tendons = m.eq_type[i] == EqType.TENDON
     return float((m.tendon_invweight0[ends] if of_tendons else m.dof_invweight0[m.jnt_dofadr[ends]]).sum())
 
 
-def _equality(m: Host, d: Host, i: int, ten_J: Array) -> tuple[Array, Array]:
+def _equality(m: HostModel, d: HostData, i: int, ten_J: Array) -> tuple[Array, Array]:
     """Residual [1, world] and Jacobian [world, 1, nv] of a polynomial relation between two joints or two tendons."""
 
     def described(k: int) -> tuple[Array, Array]:
@@ -173,7 +176,7 @@ def _impedance(solimp: Array, pos: Array) -> Array:
     return low + np.where(x <= middle, below, above) * (high - low)
 
 
-def _constrained(inertia: Array, smooth: Array, rows: Rows, m: Host, d: Host, ten_J: Array) -> Array:
+def _constrained(inertia: Array, smooth: Array, rows: Rows, m: HostModel, d: HostData, ten_J: Array) -> Array:
     """Accelerations [world, nv] that minimise the Gauss principle with quadratic penalties of active rows."""
     if not len(rows.always):
         return smooth

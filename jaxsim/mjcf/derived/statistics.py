@@ -4,12 +4,12 @@ import numpy as np
 
 from jaxsim.core.enums import GeomType
 from jaxsim.dynamics.reference import SMALLEST, body_size, dof_length
-from jaxsim.mjcf.derived.host import Host
+from jaxsim.mjcf.derived.host import HostData, HostModel
 
 Array = np.ndarray
 
 
-def fill(m: Host, d: Host, inertia: Array) -> None:
+def fill(m: HostModel, d: HostData, inertia: Array) -> None:
     """Set m.stat and dof_length; inertia [nv, nv] is the joint-space inertia.
 
     What the file itself says about statistics takes precedence and is for the caller to write afterwards.
@@ -31,7 +31,7 @@ def fill(m: Host, d: Host, inertia: Array) -> None:
     m.dof_length[:] = dof_length(m, size)
 
 
-def _points(m: Host, d: Host) -> tuple[Array, Array]:
+def _points(m: HostModel, d: HostData) -> tuple[Array, Array]:
     """Points [n, 3] and radii [n] of what counts for the extent: bodies, joints, sites and geoms."""
     points = np.concatenate([d.xpos[1:], d.xipos[1:], d.xanchor, d.site_xpos, d.geom_xpos])
     if not len(points):  # as MuJoCo's empty box
@@ -41,7 +41,7 @@ def _points(m: Host, d: Host) -> tuple[Array, Array]:
     return points, radius
 
 
-def _radius(m: Host, geom: int) -> float:
+def _radius(m: HostModel, geom: int) -> float:
     """Bounding radius; a tenth of the size for what is not bounded or very large."""
     if m.geom_rbound[geom] > 0:
         return float(m.geom_rbound[geom])
