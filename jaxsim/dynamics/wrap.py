@@ -14,6 +14,7 @@ the end points; with one it is the winding of the polyline p0 -> side -> p1.
 from typing import NamedTuple
 
 import numpy as np
+from jax import lax
 
 from jaxsim.algebra.arrays import Array, namespace, on_host
 from jaxsim.algebra.vector import columns, cross, dot, join, matvec, matvec_t, norm, normalize
@@ -80,7 +81,8 @@ def _plane_through(p0: Array, p1: Array) -> Array:
     """Two orthonormal directions [..., 2, 3] that span the plane of the origin, p0 and p1."""
     xp, first, normal = namespace(p0), normalize(p0), cross(p0, p1)
     collinear = norm(normal)[..., None] < MINVAL  # any plane does
-    largest = np.arange(3) == xp.argmax(xp.abs(first), axis=-1)[..., None]
+    components = np.arange(3).reshape((1,) * (p0.ndim - 1) + (3,))
+    largest = components == xp.argmax(xp.abs(first), axis=-1)[..., None]
     other = xp.where(largest, 0, 1).astype(p0.dtype)
     normal = normalize(xp.where(collinear, cross(first, other), normal))
     return xp.stack([first, normalize(cross(normal, first))], -2)
@@ -142,20 +144,42 @@ def _through(d0: Array, d1: Array, radius: Array) -> tuple[Array, Array, Array, 
 
 
 def _touching_point(d0: Array, d1: Array, a: Array, b: Array, between: Array, radius: Array) -> Array:
-    """Newton's method for the angle asin(z); where there is none, the point in the middle of the directions.
-
-    The equation's left side is concave and falls: from the right of the solution, where the tangent at zero
-    leads, the iterates approach it without passing it.
-    """
+    """Newton's method for the angle asin(z); where there is none, the point in the middle of the directions."""
     xp, nearly = namespace(d0), 1 - 1e-7
     unsolvable = xp.arcsin(a * nearly) + xp.arcsin(b * nearly) - 2 * float(np.arcsin(nearly)) + between > 0
     unsolvable |= xp.cos(between) > 1 - MINVAL
-    angle = xp.minimum(between / xp.maximum(2 - a - b, MINVAL), np.pi / 2)
-    for _ in range(12):
-        z, c = xp.sin(angle), xp.cos(angle)
-        excess = xp.arcsin(a * z) + xp.arcsin(b * z) - 2 * angle + between
-        slope = a * c / xp.sqrt(1 - (a * z) ** 2) + b * c / xp.sqrt(1 - (b * z) ** 2) - 2
-        angle = xp.clip(angle - excess / xp.minimum(slope, -MINVAL), 0, np.pi / 2)
+    angle = _solved(a, b, between)
     way = xp.where(_angle(d0, d1) < 0, -1, 1).astype(angle.dtype)
     touch = _turned(d0, way * (angle - xp.arcsin(a * xp.sin(angle))), radius)
     return xp.where(unsolvable[..., None], normalize(d0 + d1) * radius[..., None], touch)
+
+
+def _solved(a: Array, b: Array, between: Array) -> Array:
+    """The angle [...] at which asin(a sin) + asin(b sin) - 2 angle + between = 0.
+
+    The left side is concave and falls: from the right of the solution, where the tangent at zero leads, the iterates
+    approach it without passing it. Only the last two steps are differentiated: at the solution a step of Newton's
+    method has the derivative of the solution, and two have the first three.
+    """
+    given = (a, b, between)
+    if on_host(*given):
+        angle = _start(*given)
+        for _ in range(10):
+            angle = _newton(angle, *given)
+    else:
+        fixed = lax.stop_gradient(given)
+        angle = lax.fori_loop(0, 10, lambda _, x: _newton(x, *fixed), _start(*fixed))
+    return _newton(_newton(angle, *given), *given)
+
+
+def _start(a: Array, b: Array, between: Array) -> Array:
+    xp = namespace(between)
+    return xp.minimum(between / xp.maximum(2 - a - b, MINVAL), np.pi / 2)
+
+
+def _newton(angle: Array, a: Array, b: Array, between: Array) -> Array:
+    xp = namespace(angle)
+    z, c = xp.sin(angle), xp.cos(angle)
+    excess = xp.arcsin(a * z) + xp.arcsin(b * z) - 2 * angle + between
+    slope = a * c / xp.sqrt(1 - (a * z) ** 2) + b * c / xp.sqrt(1 - (b * z) ** 2) - 2
+    return xp.clip(angle - excess / xp.minimum(slope, -MINVAL), 0, np.pi / 2)
