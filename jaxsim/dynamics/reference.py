@@ -22,7 +22,7 @@ MARKED = 11  # column of eq_data that is set for welds whose relative pose is th
 
 
 class Block(NamedTuple):
-    """Dofs [k] that M does not couple to others, and how M^-1 is applied to rows [n, k] of them."""
+    """Dofs [k], in order, that M does not couple to others, and how M^-1 is applied to rows [n, k] of them."""
 
     dofs: np.ndarray
     solve: Callable[[Array], Array]  # M^-1 rows, [n, k]

@@ -3,6 +3,7 @@
 import ast
 import enum
 import graphlib
+import subprocess
 import sys
 
 import imports as source
@@ -64,6 +65,41 @@ def test_no_circle_of_files():
     inside = {module: used & set(MODULES) for module, used in graph(MODULES).items()}
     assert sum(map(len, inside.values())) > 150
     tuple(graphlib.TopologicalSorter(inside).static_order())
+
+
+BENT = """
+<mujoco>
+  <compiler><lengthrange mode="all" inttotal="0.1" interval="0.05" tolrange="100"/></compiler>
+  <worldbody>
+    <site name="w" pos="0 0 .5"/><camera pos="0 0 3" mode="track"/>
+    <body name="a">
+      <joint name="j" range="-40 40"/><geom name="g" size=".1" pos=".2 0 0"/><site name="s" pos=".4 0 0"/>
+      <body name="b" pos=".5 0 0"><joint type="ball" range="0 40"/><geom size=".1"/><site name="t"/></body>
+    </body>
+    <body name="c" pos="0 3 0"><freejoint/><geom size=".1"/></body>
+  </worldbody>
+  <tendon><spatial name="ten"><site site="w"/><geom geom="g" sidesite="s"/><site site="t"/></spatial></tendon>
+  <equality><joint joint1="j"/></equality>
+  <actuator>
+    <muscle tendon="ten"/><position joint="j" kp="3" dampratio="1" armature=".1"/>
+    <general site="t" refsite="w" gear="1 0 0 0 0 0" lengthrange="0 1"/>
+  </actuator>
+</mujoco>
+"""
+
+
+def test_jax_runs_nothing(monkeypatch):
+    """Where JAX has no device to run on, models compile: nothing is traced, dispatched or compiled by XLA."""
+    monkeypatch.setenv("JAX_PLATFORMS", "nowhere")
+    compiling = (
+        "from jaxsim.mjcf import compile_mjcf; m = compile_mjcf(sys.argv[1]); print(m.actuator_lengthrange[0, 1])"
+    )
+    run = [sys.executable, "-W", "error", "-c"]
+    done = subprocess.run([*run, f"import sys; {compiling}", BENT], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) > 0
+    failed = subprocess.run([*run, "import jax; jax.numpy.zeros(3)"], capture_output=True, text=True, timeout=120)
+    assert "nowhere" in failed.stderr
 
 
 def test_no_import_inside_functions():

@@ -88,7 +88,7 @@ def _uncoupled(inertia: Array) -> list[Array]:
     size = np.bincount(label, minlength=count)
     order = np.argsort(label, kind="stable")
     ends, full = np.cumsum(size), (np.cumsum(size) - size) // TOGETHER
-    return np.split(order, ends[:-1][np.diff(full) > 0]) if count else []
+    return [np.sort(dofs) for dofs in np.split(order, ends[:-1][np.diff(full) > 0])] if count else []
 
 
 def _inverse(inertia: Array, dofs: Array) -> tuple[reference.Block, Array, Array]:
