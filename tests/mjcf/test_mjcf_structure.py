@@ -73,7 +73,7 @@ BENT = """
   <worldbody>
     <site name="w" pos="0 0 .5"/><camera pos="0 0 3" mode="track"/>
     <body name="a">
-      <joint name="j" range="-40 40"/><geom name="g" size=".1" pos=".2 0 0"/><site name="s" pos=".4 0 0"/>
+      <joint name="j" axis="0 1 0" range="-40 40"/><geom name="g" size=".1" pos=".2 0 0"/><site name="s" pos=".4 0 0"/>
       <body name="b" pos=".5 0 0"><joint type="ball" range="0 40"/><geom size=".1"/><site name="t"/></body>
     </body>
     <body name="c" pos="0 3 0"><freejoint/><geom size=".1"/></body>
