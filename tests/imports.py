@@ -23,15 +23,10 @@ def name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def imports(path: Path, typing: bool = True) -> set[str]:
-    """Modules that a file imports, wherever in it: `from package import module` counts as the module.
-
-    Args:
-        path: a file of the package.
-        typing: count also what only type checkers see.
-    """
+def imports(path: Path) -> set[str]:
+    """Modules that a file imports, wherever in it: `from package import module` counts as the module."""
     found = set()
-    for node in _walk(ast.parse(path.read_text()), typing):
+    for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -40,15 +35,6 @@ def imports(path: Path, typing: bool = True) -> set[str]:
                 whole = f"{node.module}.{alias.name}"
                 found.add(whole if whole in MODULES else node.module)
     return found
-
-
-def _walk(node: ast.AST, typing: bool) -> Iterator[ast.AST]:
-    """Nodes of a file; those under `if TYPE_CHECKING` only if asked for."""
-    for child in ast.iter_child_nodes(node):
-        hidden = isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING"
-        if typing or not hidden:
-            yield child
-            yield from _walk(child, typing)
 
 
 def inner_imports(path: Path) -> Iterator[tuple[int, str]]:
@@ -65,20 +51,6 @@ def inner_imports(path: Path) -> Iterator[tuple[int, str]]:
 def graph(modules: Iterable[str]) -> dict[str, set[str]]:
     """The modules of jaxsim that each of `modules` imports."""
     return {m: {i for i in imports(MODULES[m]) if i in MODULES and i != m} for m in modules}
-
-
-def loaded_with(module: str) -> set[str]:
-    """Everything that importing a module imports, but for what jaxsim's own __init__ does."""
-    found, left = set(), [module]
-    while left:
-        module = left.pop()
-        if module in found or module == "jaxsim":
-            continue
-        found.add(module)
-        if module in MODULES:
-            packages = [module.rsplit(".", n)[0] for n in range(1, module.count(".") + 1)]
-            left += [*packages, *imports(MODULES[module], typing=False)]
-    return found
 
 
 def long_files(root: Path, most: int = 400) -> set[str]:

@@ -1,11 +1,9 @@
-"""Quaternions [..., 4] in (w, x, y, z) order, written on component columns."""
+"""Quaternions [..., 4] in (w, x, y, z) order, of numpy or of JAX, written on component columns."""
 
-import jax
 import jax.numpy as jnp
 
 from jaxsim.algebra import vector
-
-Array = jax.Array
+from jaxsim.algebra.arrays import Array, namespace
 
 
 def mul(a: Array, b: Array) -> Array:
@@ -22,7 +20,7 @@ def mul(a: Array, b: Array) -> Array:
 
 def conj(q: Array) -> Array:
     """Inverse of a unit quaternion [..., 4] (mju_negQuat)."""
-    return q * jnp.array([1, -1, -1, -1], q.dtype).reshape((1,) * (q.ndim - 1) + (4,))
+    return q * namespace(q).array([1, -1, -1, -1], q.dtype).reshape((1,) * (q.ndim - 1) + (4,))
 
 
 def to_mat(q: Array) -> Array:
@@ -46,30 +44,30 @@ def rotate(q: Array, v: Array) -> Array:
 
 def from_axis_angle(axis: Array, angle: Array) -> Array:
     """Quaternion [..., 4] of a rotation about a unit axis [..., 3] by angle [...] (rad)."""
-    half = 0.5 * angle[..., None]
-    return vector.join(jnp.cos(half), jnp.sin(half) * axis)
+    xp, half = namespace(angle), 0.5 * angle[..., None]
+    return vector.join(xp.cos(half), xp.sin(half) * axis)
 
 
 def exp(v: Array) -> Array:
     """Exponential map: quaternion [..., 4] of a rotation vector [..., 3] (rad), smooth at zero."""
-    square = vector.dot(v, v)[..., None]
+    xp, square = namespace(v), vector.dot(v, v)[..., None]
     small = square < 1e-8
-    half = 0.5 * jnp.sqrt(jnp.where(small, 1, square))
+    half = 0.5 * xp.sqrt(xp.where(small, 1, square))
     # sin(a/2)/a and cos(a/2) by series where a is tiny, which also keeps derivatives finite
-    s = jnp.where(small, 0.5 - square / 48, jnp.sin(half) / (2 * half))
-    c = jnp.where(small, 1 - square / 8, jnp.cos(half))
+    s = xp.where(small, 0.5 - square / 48, xp.sin(half) / (2 * half))
+    c = xp.where(small, 1 - square / 8, xp.cos(half))
     return vector.join(c, s * v)
 
 
 def log(q: Array) -> Array:
     """Rotation vector [..., 3] (rad) of a unit quaternion [..., 4], angle in (-pi, pi] (mju_quat2Vel, dt = 1)."""
-    w, axis = q[..., :1], q[..., 1:]
+    xp, w, axis = namespace(q), q[..., :1], q[..., 1:]
     sin_half = vector.norm(axis)[..., None]
-    angle = 2 * jnp.arctan2(sin_half, w)
-    angle = jnp.where(angle > jnp.pi, angle - 2 * jnp.pi, angle)
+    angle = 2 * xp.arctan2(sin_half, w)
+    angle = xp.where(angle > jnp.pi, angle - 2 * jnp.pi, angle)
     small = sin_half < 1e-6 if q.dtype == jnp.float64 else sin_half < 1e-4
     # near identity angle/sin(angle/2) tends to 2 (with the sign of w)
-    scale = jnp.where(small, 2 * jnp.where(w < 0, -1, 1).astype(q.dtype), angle / jnp.where(small, 1, sin_half))
+    scale = xp.where(small, 2 * xp.where(w < 0, -1, 1).astype(q.dtype), angle / xp.where(small, 1, sin_half))
     return scale * axis
 
 

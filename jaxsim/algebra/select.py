@@ -1,4 +1,5 @@
-"""Row operations with compiled-in indices: take, put, and products with constant matrices.
+"""Row operations with compiled-in indices: take, put, and products with constant matrices. For arrays of the host
+they are numpy's; the rest is about JAX's.
 
 Index arrays are numpy and known at load. A contiguous selection becomes a slice, the identity costs
 nothing, and nothing is ever scattered, nor are cotangents: what a row was taken from gets the sum of what its
@@ -10,11 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jaxsim.algebra.arrays import Array, on_host
 from jaxsim.layout.evaluate import one, rule
 from jaxsim.layout.unstable import Primitive, Zero, rules, zero_of
 from jaxsim.layout.world import World, settled
-
-Array = jax.Array
 
 MOST_COPIES = 4  # of a row; sums of more are products with a constant matrix
 
@@ -41,6 +41,8 @@ take_p = Primitive("take_rows")
 
 def take(x: Array, index, axis: int = 0) -> Array:
     """Rows x[index] along an axis, for a static integer index array of rank 1."""
+    if on_host(x):
+        return x.take(index, axis)
     index = np.asarray(index, np.int32)
     n = len(index)
     if n == x.shape[axis] and np.array_equal(index, np.arange(n)):
@@ -90,6 +92,10 @@ def _worlds(eqn, values, n):
 
 def put(x: Array, index, rows: Array) -> Array:
     """x [n, ...] with the given distinct rows replaced by `rows` [k, ...], as one concatenation and one take."""
+    if on_host(x, rows):
+        x = x.copy()
+        x[index] = rows
+        return x
     index = np.asarray(index, np.int32)
     if len(index) == 0:
         return x
@@ -103,6 +109,11 @@ def put(x: Array, index, rows: Array) -> Array:
 def gather_groups(groups: list[tuple[np.ndarray, Array]], size: int) -> Array:
     """Assemble [size, ...] from (indices, rows) groups; rows of no group are zero."""
     like = groups[0][1]
+    if on_host(*(rows for _, rows in groups)):
+        out = np.zeros((size, *like.shape[1:]), like.dtype)
+        for index, rows in groups:
+            out[index] = rows
+        return out
     covered = sum(len(i) for i, _ in groups)
     parts = [rows for _, rows in groups]
     if covered < size:
@@ -117,8 +128,22 @@ def gather_groups(groups: list[tuple[np.ndarray, Array]], size: int) -> Array:
 
 def product(matrix: np.ndarray, x: Array) -> Array:
     """Constant matrix [m, n] times x [n, ...] -> [m, ...] at full precision."""
+    if on_host(x):
+        return (matrix @ x.reshape(len(x), -1)).reshape(-1, *x.shape[1:])
     constant = jnp.asarray(matrix, x.dtype)
     return lax.dot_general(constant, x, (((1,), (0,)), ((), ())), precision=lax.Precision.HIGHEST)
+
+
+def matmul(a: Array, b: Array) -> Array:
+    """Matrix product of a [..., n, m] and b [m, ...], at full precision; only the host has the dots."""
+    return a @ b if on_host(a, b) else lax.dot(a, b, precision=lax.Precision.HIGHEST)
+
+
+def products(a: Array, b: Array) -> Array:
+    """Inner products of the rows of a [n, k] and of b [m, k] -> [n, m], at full precision; worlds come in front."""
+    if on_host(a, b):
+        return a @ b.T if a.ndim == 2 else a.swapaxes(0, 1) @ b.transpose(1, 2, 0)
+    return lax.dot_general(a, b, (((1,), (1,)), ((), ())), precision=lax.Precision.HIGHEST)
 
 
 def scatter_add(index, x: Array, size: int, axis: int = 0) -> Array:
@@ -127,6 +152,10 @@ def scatter_add(index, x: Array, size: int, axis: int = 0) -> Array:
     The k-th copies of all rows are placed by one take; rows with many copies are summed by a constant product.
     """
     index = np.asarray(index, int)
+    if on_host(x):
+        total = np.zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype)
+        np.add.at(total.swapaxes(0, axis), index, x.swapaxes(0, axis))
+        return total
     if not len(index):
         return jnp.zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype)
     order = np.argsort(index, kind="stable")

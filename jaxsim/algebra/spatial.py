@@ -5,17 +5,16 @@ axes about the centre of mass of the kinematic tree. A composite inertia is [...
 (Ixx, Iyy, Izz, Ixy, Ixz, Iyz, m x, m y, m z, m).
 """
 
-import jax
-import jax.numpy as jnp
 from jax import lax
 
+from jaxsim.algebra.arrays import Array, namespace, on_host
 from jaxsim.algebra.vector import columns, cross, join
-
-Array = jax.Array
 
 
 def halves(v: Array) -> tuple[Array, Array]:
     """Angular and linear part of [..., 6]."""
+    if on_host(v):
+        return v[..., :3], v[..., 3:]
     angular, linear = lax.split(v, (3, 3), axis=v.ndim - 1)
     return angular, linear
 
@@ -50,7 +49,7 @@ def com_inertia(inertia: Array, mat: Array, offset: Array, mass: Array) -> Array
     """Composite inertia [n, 10] of bodies with principal inertia [n, 3] in axes mat [n, 9] (row-major),
     displaced by offset [n, 3] from the reference point (mju_inertCom)."""
     r = mat.reshape(*mat.shape[:-1], 3, 3)
-    rotated = jnp.sum((r * inertia[..., None, :])[..., :, None, :] * r[..., None, :, :], axis=-1)
+    rotated = namespace(r).sum((r * inertia[..., None, :])[..., :, None, :] * r[..., None, :, :], axis=-1)
     ixx, ixy, ixz, _, iyy, iyz, _, _, izz = columns(rotated.reshape(mat.shape))
     x, y, z = columns(offset)
     m = mass[..., None]

@@ -12,7 +12,7 @@ from jaxsim.core.fields.option import OptionInts, OptionReals, Statistics
 from jaxsim.core.fields.static import Deduced, Sizes, Static
 from jaxsim.core.kinds import KINDS, ByName
 from jaxsim.core.record import Record, register
-from jaxsim.core.topology import Topology
+from jaxsim.core.topology import Topology, deduced
 
 
 @register
@@ -133,8 +133,7 @@ def from_fields(source: Any, names: dict[str, list[str]]) -> Model:
     static: dict[str, Any] = {name: int(_get(source, name)) for name in SIZES}
     sizes = Topology(static, {})
     static |= {name: _static_array(source, field, sizes) for name, field in STATIC.items()}
-    for prefix in ("dof", "tendon"):
-        static[f"{prefix}_hasfriction"] = np.asarray(_get(source, f"{prefix}_frictionloss")) > 0
+    static |= deduced(source)
     reals = {name: _shaped(_get(source, name), field, sizes, dtype) for name, field in MODEL_REAL.items()}
     opt = {k: _shaped(_get(source.opt, k), f, sizes, dtype) for k, f in OPTION_REAL.items()}
     ints = {k: _option(k, _get(source.opt, k)) for k in OPTION_INT}

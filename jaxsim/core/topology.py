@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
+from jaxsim.core.enums import WrapType
 from jaxsim.core.fields.static import Deduced, Sizes, Static
 
 P = ParamSpec("P")
@@ -73,6 +74,13 @@ class Topology(Sizes, Static, Deduced):
         close = difflib.get_close_matches(name, [n for n in names if n], 3)
         hint = f"; closest: {', '.join(close)}" if close else ""
         raise KeyError(f"no {kind} is called {name!r}{hint}")
+
+
+def deduced(source: Any) -> dict[str, np.ndarray]:
+    """The fields of `Deduced`, decided from the arrays of any object with mjModel's attributes."""
+    around = np.isin(source.wrap_type, (WrapType.SPHERE, WrapType.CYLINDER))
+    friction = {f"{kind}_hasfriction": getattr(source, f"{kind}_frictionloss") > 0 for kind in ("dof", "tendon")}
+    return friction | {"wrap_sideid": np.where(around, np.rint(source.wrap_prm), -1).astype(np.int32)}
 
 
 def per_topology(function: Callable[Concatenate[Topology, P], T]) -> Callable[Concatenate[Topology, P], T]:

@@ -1,33 +1,30 @@
 """The com-based frame: centres of mass, motion axes, inertias, velocities (mj_comPos, mj_crb, mj_comVel)."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from jaxsim.algebra import spatial, vector
-from jaxsim.algebra.select import gather_groups, product, take
+from jaxsim.algebra.arrays import Array, namespace, rows_of
+from jaxsim.algebra.select import gather_groups, product, products, take
 from jaxsim.algebra.tree import ancestor, dof_chain, dof_local_com, subtree, velocity_before
 from jaxsim.core.data import Data
 from jaxsim.core.enums import MINVAL, DisableBit, JointType
 from jaxsim.core.model import Model
 from jaxsim.dynamics.armature import joint_armature
 
-Array = jax.Array
-
 
 def com_pos(m: Model, d: Data) -> Data:
     """Compute subtree_com [nbody, 3] (m), cinert [nbody, 10] (kg m^2, kg m, kg) and cdof [nv, 6] (mj_comPos)."""
     # row b of the matrix sums over b and all below it: in the chain 0 - 1 - 2 row 1 is [0 1 1]
-    moment = product(subtree(m.topology), m.body_mass[:, None] * d.xipos)
+    xp, moment = namespace(d.xipos), product(subtree(m.topology), m.body_mass[..., None] * d.xipos)
     has_mass = m.body_subtreemass > MINVAL
-    com = moment / jnp.where(has_mass, m.body_subtreemass, 1)[:, None]
-    com = jnp.where(has_mass[:, None], com, d.xipos)
+    com = moment / xp.where(has_mass, m.body_subtreemass, 1)[..., None]
+    com = xp.where(has_mass[..., None], com, d.xipos)
     # one origin for a whole tree, so that its velocities, inertias and forces add up without being shifted
     root = take(com, m.body_rootid)
     cinert = spatial.com_inertia(m.body_inertia, d.ximat, d.xipos - root, m.body_mass)
-    not_world = (np.arange(m.nbody) > 0)[:, None]  # the world's inertia counts as zero
-    d = d.replace(subtree_com=com, cinert=cinert * jnp.asarray(not_world, cinert.dtype))
+    not_world = rows_of(np.arange(m.nbody) > 0, cinert)  # the world's inertia counts as zero
+    d = d.replace(subtree_com=com, cinert=cinert * xp.asarray(not_world, cinert.dtype))
     return d.replace(cdof=_motion_axes(m, d))
 
 
@@ -41,13 +38,14 @@ def _motion_axes(m: Model, d: Data) -> Array:
     hinge = np.flatnonzero(kind == JointType.HINGE)
     spin = np.flatnonzero(is_ball | (is_free & (within >= 3)))
     groups = []
-    dtype = d.xpos.dtype
+    xp, dtype, worlds = namespace(d.xpos), d.xpos.dtype, d.xpos.shape[1:-1]
     if len(translate):
         # along the axes of the world: rows (0 0 0 1 0 0), (0 0 0 0 1 0), (0 0 0 0 0 1)
-        groups.append((translate, jnp.asarray(np.eye(6)[3 + within[translate]], dtype)))
+        axes_of_world = np.eye(6)[3 + within[translate]].reshape(-1, *(1,) * len(worlds), 6)
+        groups.append((translate, xp.asarray(np.broadcast_to(axes_of_world, (len(translate), *worlds, 6)), dtype)))
     if len(slide):
         axis = take(d.xaxis, joint[slide])
-        groups.append((slide, vector.join(jnp.zeros_like(axis), axis)))
+        groups.append((slide, vector.join(xp.zeros_like(axis), axis)))
     turning = np.concatenate([hinge, spin])
     if len(turning):
         axes = []
@@ -55,14 +53,14 @@ def _motion_axes(m: Model, d: Data) -> Array:
             axes.append(take(d.xaxis, joint[hinge]))
         if len(spin):  # about the body's own axes: the columns of its rotation matrix, three rows a body here
             body, k = m.dof_bodyid[spin], within[spin] % 3
-            columns = jnp.swapaxes(take(d.xmat, body).reshape(-1, 3, 3), 1, 2).reshape(-1, 3)
+            columns = xp.moveaxis(take(d.xmat, body).reshape(-1, *worlds, 3, 3), -1, 1).reshape(-1, *worlds, 3)
             axes.append(take(columns, 3 * np.arange(len(spin)) + k))
-        axis = jnp.concatenate(axes) if len(axes) > 1 else axes[0]
+        axis = xp.concatenate(axes) if len(axes) > 1 else axes[0]
         # a turn about the anchor moves the point at the com by axis x (com - anchor)
         root = dof_local_com(m.topology)[turning]
         offset = take(d.subtree_com, root) - take(d.xanchor, joint[turning])
         groups.append((turning, vector.join(axis, vector.cross(axis, offset))))
-    return gather_groups(groups, m.nv) if groups else jnp.zeros((0, 6), dtype)
+    return gather_groups(groups, m.nv) if groups else xp.zeros((0, *worlds, 6), dtype)
 
 
 def crb(m: Model, d: Data) -> Data:
@@ -75,16 +73,16 @@ def crb(m: Model, d: Data) -> Data:
     force = spatial.inertia_mul(take(composite, m.dof_bodyid), d.cdof)
     lower = dof_chain(m.topology)
     # all pairs in one product; those on different branches, which do not couple, are struck out
-    half = lax.dot_general(force, d.cdof, (((1,), (1,)), ((), ())), precision=lax.Precision.HIGHEST)
-    dtype = half.dtype
-    half = half * jnp.asarray(lower - 0.5 * np.eye(m.nv), dtype)  # half the diagonal, then add the transpose
-    armature = joint_armature(m)[:, None] * jnp.asarray(np.eye(m.nv), dtype)
-    return d.replace(qM=half + half.T + armature)
+    half = products(force, d.cdof)
+    xp, dtype = namespace(half), half.dtype
+    half = half * xp.asarray(lower - 0.5 * np.eye(m.nv), dtype)  # half the diagonal, then add the transpose
+    armature = joint_armature(m)[:, None] * xp.asarray(np.eye(m.nv), dtype)
+    return d.replace(qM=half + xp.swapaxes(half, -1, -2) + armature)
 
 
 def com_vel(m: Model, d: Data) -> tuple[Data, Array]:
     """cvel [nbody, 6], and cdof_dot [nv, 6], the rate of change of cdof (mj_comVel)."""
-    motion = d.cdof * d.qvel[:, None]
+    motion = d.cdof * d.qvel[..., None]
     cvel = product(ancestor(m.topology), motion)
     carrying = product(velocity_before(m.topology), motion)
     return d.replace(cvel=cvel), spatial.cross_motion(carrying, d.cdof)
@@ -92,11 +90,16 @@ def com_vel(m: Model, d: Data) -> tuple[Data, Array]:
 
 def rne(m: Model, d: Data, cdof_dot: Array, qacc: Array | None = None) -> Array:
     """Inverse dynamics [nv] without constraints: M qacc + qfrc_bias, or the bias alone (mj_rne)."""
-    rate = cdof_dot * d.qvel[:, None]
+    rate = cdof_dot * d.qvel[..., None]
     if qacc is not None:
         rate = rate + d.cdof * qacc[:, None]
     # a world that accelerates upwards weighs all bodies at once
     cacc = product(ancestor(m.topology), rate) + gravity_acceleration(m)
+    return inertial_forces(m, d, cacc)
+
+
+def inertial_forces(m: Model, d: Data, cacc: Array) -> Array:
+    """Generalised force [nv] that moves bodies with accelerations cacc [nbody, 6] at their velocities cvel."""
     force = spatial.inertia_mul(d.cinert, cacc) + spatial.cross_force(d.cvel, spatial.inertia_mul(d.cinert, d.cvel))
     return project_forces(m, d, force)
 
@@ -117,3 +120,10 @@ def project_wrenches(m: Model, d: Data, force: Array, torque: Array, point: Arra
     """Generalised force [nv] of world forces and torques [nbody, 3] at points [nbody, 3] of bodies."""
     arm = point - take(d.subtree_com, m.body_rootid)
     return project_forces(m, d, vector.join(torque + vector.cross(arm, force), force))
+
+
+def wrench_rows(m: Model, d: Data, body: np.ndarray, force: Array, torque: Array, point: Array) -> Array:
+    """Generalised forces [n, nv] of world forces and torques [n, 3] at points [n, 3] of bodies [n], one row each."""
+    arm = point - take(d.subtree_com, m.body_rootid[body])
+    rows = products(vector.join(torque + vector.cross(arm, force), force), d.cdof)
+    return rows * namespace(rows).asarray(ancestor(m.topology)[body], rows.dtype)

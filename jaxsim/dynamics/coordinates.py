@@ -8,14 +8,13 @@
 Velocities of rotations are in the body's frame, those of translations in the world's.
 """
 
-import jax
 import numpy as np
 
-from jaxsim.algebra.select import take
+from jaxsim.algebra.arrays import Array, on_host
+from jaxsim.algebra.select import put, take
 from jaxsim.core.enums import JointType
 from jaxsim.core.model import Model
-
-Array = jax.Array
+from jaxsim.core.topology import Topology, per_topology
 
 SCALAR = (JointType.SLIDE, JointType.HINGE)
 TURNING = (JointType.FREE, JointType.BALL)  # those with a quaternion
@@ -23,10 +22,15 @@ TURNING = (JointType.FREE, JointType.BALL)  # those with a quaternion
 
 def joints_of(m: Model, *types: JointType) -> np.ndarray:
     """The joints [n] of some types, in order."""
-    return np.flatnonzero(np.isin(m.jnt_type, types))
+    return _joints_of(m.topology, types)
 
 
-def positions_of(m: Model, joints: np.ndarray) -> np.ndarray:
+@per_topology
+def _joints_of(t: Topology, types: tuple[JointType, ...]) -> np.ndarray:
+    return np.flatnonzero(np.isin(t.jnt_type, types))
+
+
+def positions_of(m: Model | Topology, joints: np.ndarray) -> np.ndarray:
     """Where the positions of free joints [n] are in qpos: [n, 3]."""
     return m.jnt_qposadr[joints][:, None] + np.arange(3)
 
@@ -47,12 +51,26 @@ def _translations(m: Model, joints: np.ndarray) -> np.ndarray:
 
 def read(x: Array, address: np.ndarray) -> Array:
     """Numbers of a vector x [n] at addresses [k, c]: [k, c]."""
+    if on_host(x):
+        return x[address] if x.ndim == 1 else x[address].swapaxes(1, 2)
     return take(x, address.ravel()).reshape(address.shape)
+
+
+def write(x: Array, address: np.ndarray, values: Array) -> Array:
+    """A vector x [n] with other numbers [k, c] at addresses [k, c]."""
+    if on_host(x, values):
+        return put(x, address, values if x.ndim == 1 else values.swapaxes(1, 2))
+    return put(x, address.ravel(), values.reshape(-1))
 
 
 def straight_coordinates(m: Model) -> tuple[np.ndarray, np.ndarray]:
     """Addresses [k] in qpos and in qvel of the coordinates that add like numbers."""
-    free, scalar = joints_of(m, JointType.FREE), joints_of(m, *SCALAR)
-    q = np.concatenate([positions_of(m, free).ravel(), m.jnt_qposadr[scalar]])
-    v = np.concatenate([(m.jnt_dofadr[free][:, None] + np.arange(3)).ravel(), m.jnt_dofadr[scalar]])
+    return _straight_coordinates(m.topology)
+
+
+@per_topology
+def _straight_coordinates(t: Topology) -> tuple[np.ndarray, np.ndarray]:
+    free, scalar = _joints_of(t, (JointType.FREE,)), _joints_of(t, SCALAR)
+    q = np.concatenate([positions_of(t, free).ravel(), t.jnt_qposadr[scalar]])
+    v = np.concatenate([(t.jnt_dofadr[free][:, None] + np.arange(3)).ravel(), t.jnt_dofadr[scalar]])
     return np.sort(q).astype(int), np.sort(v).astype(int)

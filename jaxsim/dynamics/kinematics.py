@@ -1,18 +1,15 @@
 """Forward kinematics: poses of bodies, joints, inertias, geoms and sites (mj_kinematics)."""
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jaxsim.algebra import quaternion, vector
+from jaxsim.algebra.arrays import Array, namespace
 from jaxsim.algebra.select import gather_groups, put, take
 from jaxsim.algebra.tree import pose_jumps
 from jaxsim.core.data import Data
 from jaxsim.core.enums import JointType
 from jaxsim.core.model import Model
 from jaxsim.dynamics.coordinates import positions_of, quats_of, read
-
-Array = jax.Array
 
 
 def kinematics(m: Model, d: Data) -> Data:
@@ -38,15 +35,15 @@ def _attached(m: Model, pos: Array, quat: Array, anchor: Array, axis: Array) -> 
 
     Fewer, larger operations: whatever is rotated by a body's quaternion is rotated in one go.
     """
-    parent = m.body_parentid[m.jnt_bodyid]  # in whose frames anchors and axes are
+    xp, parent = namespace(pos), m.body_parentid[m.jnt_bodyid]  # in whose frames anchors and axes are
     body = np.concatenate([np.arange(m.nbody), m.geom_bodyid, m.site_bodyid])
     carrier = np.concatenate([body, parent, parent])
-    points = jnp.concatenate([m.body_ipos, m.geom_pos, m.site_pos, anchor, axis])
-    frames = jnp.concatenate([m.body_iquat, m.geom_quat, m.site_quat])
+    points = xp.concatenate([m.body_ipos, m.geom_pos, m.site_pos, anchor, axis])
+    frames = xp.concatenate([m.body_iquat, m.geom_quat, m.site_quat])
     turned = quaternion.rotate(take(quat, carrier), points)
     n = len(body) + m.njnt  # inertias, geoms, sites and anchors are points; the axes after them have no place
     world = take(pos, carrier[:n]) + turned[:n]
-    mat = quaternion.to_mat(jnp.concatenate([quat, quaternion.mul(take(quat, body), frames)]))
+    mat = quaternion.to_mat(xp.concatenate([quat, quaternion.mul(take(quat, body), frames)]))
     inertial, geom, site = m.nbody, m.nbody + m.ngeom, len(body)
     return {
         "xmat": mat[: m.nbody],
@@ -84,7 +81,7 @@ def _local_poses(m: Model, d: Data) -> tuple[Array, Array, Array, Array]:
             anchors.append((joints, anchor))
             axes.append((joints, axis))
     if not anchors:
-        return pos, quat, jnp.zeros((0, 3), pos.dtype), jnp.zeros((0, 3), pos.dtype)
+        return pos, quat, pos[:0], pos[:0]
     return pos, quat, gather_groups(anchors, m.njnt), gather_groups(axes, m.njnt)
 
 
@@ -99,8 +96,8 @@ def _rest_poses(m: Model, d: Data) -> tuple[Array, Array]:
 def _apply_joints(m: Model, d: Data, joints: np.ndarray, pos: Array, quat: Array):
     """Move bodies by one joint each (slide, hinge or ball); anchors and axes, all in the parent frame."""
     # axes and anchors turn with the joints before, so `pos` and `quat` are those after them
-    n, offset = len(joints), take(m.jnt_pos, joints)
-    turned = quaternion.rotate(jnp.concatenate([quat, quat]), jnp.concatenate([take(m.jnt_axis, joints), offset]))
+    xp, n, offset = namespace(pos), len(joints), take(m.jnt_pos, joints)
+    turned = quaternion.rotate(xp.concatenate([quat, quat]), xp.concatenate([take(m.jnt_axis, joints), offset]))
     axis, anchor = turned[:n], pos + turned[n:]
     kind = m.jnt_type[joints]
     adr = m.jnt_qposadr[joints]
@@ -108,7 +105,7 @@ def _apply_joints(m: Model, d: Data, joints: np.ndarray, pos: Array, quat: Array
 
     moved = []
     if len(slide):
-        travel = (take(d.qpos, adr[slide]) - take(m.qpos0, adr[slide]))[:, None]
+        travel = (take(d.qpos, adr[slide]) - take(m.qpos0, adr[slide]))[..., None]
         moved.append((slide, take(pos, slide) + travel * take(axis, slide), take(quat, slide)))
     turns = []
     if len(hinge):
@@ -118,7 +115,7 @@ def _apply_joints(m: Model, d: Data, joints: np.ndarray, pos: Array, quat: Array
         turns.append((ball, vector.normalize(read(d.qpos, quats_of(m, joints[ball])))))
     if turns:
         rotating = np.concatenate([i for i, _ in turns])
-        turn = jnp.concatenate([t for _, t in turns]) if len(turns) > 1 else turns[0][1]
+        turn = xp.concatenate([t for _, t in turns]) if len(turns) > 1 else turns[0][1]
         turned = quaternion.mul(take(quat, rotating), turn)
         # the anchor stays where it is: the body's origin goes round it
         moved.append((rotating, take(anchor, rotating) - quaternion.rotate(turned, take(offset, rotating)), turned))

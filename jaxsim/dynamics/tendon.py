@@ -1,38 +1,46 @@
-"""Fixed tendons: length, Jacobian and armature (mj_tendon, mj_tendonArmature)."""
+"""Tendons: length, Jacobian and armature (mj_tendon, mj_tendonArmature)."""
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
-from jaxsim.algebra.select import take
+from jaxsim.algebra.arrays import Array, namespace
+from jaxsim.algebra.select import matmul, take
 from jaxsim.algebra.tree import coupled
 from jaxsim.core.data import Data
 from jaxsim.core.enums import WrapType
 from jaxsim.core.model import Model
 from jaxsim.dynamics.armature import armature_of_tendons
-
-Array = jax.Array
+from jaxsim.dynamics.spatial_tendon import paths, spatial_tendons
 
 
 def tendon(m: Model, d: Data) -> tuple[Data, Array]:
     """ten_length [ntendon] (m), and the tendon Jacobian ten_J [ntendon, nv], constant for fixed tendons."""
-    dtype = d.qpos.dtype
+    xp, dtype = namespace(d.qpos), d.qpos.dtype
     if not m.ntendon:
-        return d, jnp.zeros((0, m.nv), dtype)
-    joint = m.wrap_objid[m.wrap_type == WrapType.JOINT]
-    owner = np.repeat(np.arange(m.ntendon), m.tendon_num)
-    belongs = jnp.asarray(np.arange(m.ntendon)[:, None] == owner[None], dtype)
-    at_dof = jnp.asarray(m.jnt_dofadr[joint][:, None] == np.arange(m.nv)[None], dtype)
-    weights = belongs * m.wrap_prm[None]
-    jacobian = lax.dot(weights, at_dof, precision=lax.Precision.HIGHEST)
-    length = lax.dot(weights, take(d.qpos, m.jnt_qposadr[joint]), precision=lax.Precision.HIGHEST)
+        return d, xp.zeros((0, m.nv), dtype)
+    length, jacobian = _fixed(m, d)
+    if paths(m.topology):
+        more, rows = spatial_tendons(m, d)
+        length, jacobian = length + more, jacobian + rows
     return d.replace(ten_length=length), jacobian
+
+
+def _fixed(m: Model, d: Data) -> tuple[Array, Array]:
+    """Sums of joint coordinates: lengths [ntendon] and Jacobian [ntendon, nv]; zero for spatial tendons."""
+    xp, dtype = namespace(d.qpos), d.qpos.dtype
+    terms = np.flatnonzero(m.wrap_type == WrapType.JOINT)
+    joint = m.wrap_objid[terms]
+    owner = np.repeat(np.arange(m.ntendon), m.tendon_num)[terms]
+    belongs = xp.asarray(np.arange(m.ntendon)[:, None] == owner[None], dtype)
+    at_dof = xp.asarray(m.jnt_dofadr[joint][:, None] == np.arange(m.nv)[None], dtype)
+    weights = belongs * take(m.wrap_prm, terms)[None]
+    jacobian = matmul(weights, at_dof)
+    return matmul(weights, take(d.qpos, m.jnt_qposadr[joint])), jacobian
 
 
 def tendon_armature(m: Model, d: Data, ten_J: Array) -> Data:
     """Add the inertia of tendons to qM [nv, nv]: J^T diag(armature) J, where MuJoCo's M has entries."""
     if not m.ntendon:
         return d
-    added = lax.dot((ten_J * armature_of_tendons(m)[:, None]).T, ten_J, precision=lax.Precision.HIGHEST)
-    return d.replace(qM=d.qM + added * jnp.asarray(coupled(m.topology), added.dtype))
+    xp = namespace(ten_J)
+    added = matmul(xp.swapaxes(ten_J * armature_of_tendons(m)[:, None], -1, -2), ten_J)
+    return d.replace(qM=d.qM + added * xp.asarray(coupled(m.topology), added.dtype))

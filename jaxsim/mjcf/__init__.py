@@ -1,4 +1,4 @@
-"""MJCF compiler (host only, numpy): files to a CompiledModel with MuJoCo's fields. Never imports jax."""
+"""MJCF compiler (host only, numpy): files to a CompiledModel with MuJoCo's fields. Runs nothing of JAX."""
 
 from jaxsim.mjcf.assembly.compile import compile_mjcf
 from jaxsim.mjcf.assembly.compiled import CompiledModel

@@ -3,11 +3,12 @@
 import ast
 import enum
 import graphlib
+import subprocess
 import sys
 
 import imports as source
 import pytest
-from imports import graph, imports, inner_imports, loaded_with, long_files, module_of
+from imports import graph, imports, inner_imports, long_files, module_of
 
 from jaxsim.core.enums import JointType
 
@@ -26,7 +27,8 @@ ORDER = {
     "assembly": {"algebra", "language", "assets", "elements", "actuators", "reading", "derived"},
 }
 TABLES = {"language/table.py"}
-OUTSIDE = ("jaxsim.core.enums", "jaxsim.core.fields")  # of the rest of jaxsim, enumerations and tables of fields
+# of the rest of jaxsim: enumerations, tables of fields, and formulas that work on numpy's arrays
+OUTSIDE = ("jaxsim.core.enums", "jaxsim.core.fields", "jaxsim.core.topology", "jaxsim.algebra", "jaxsim.dynamics")
 LIBRARIES = {"numpy", "scipy", "PIL"}
 STANDARD = {
     *("collections", "contextlib", "dataclasses", "difflib", "enum", "functools", "io", "math", "os", "pathlib", "re"),
@@ -65,11 +67,39 @@ def test_no_circle_of_files():
     tuple(graphlib.TopologicalSorter(inside).static_order())
 
 
-def test_jax_is_not_loaded():
-    """Nor by what the compiler shares with the engine."""
-    loaded = loaded_with("jaxsim.mjcf")
-    assert {"jaxsim.core.fields.static", "jaxsim.mjcf.derived.tree", "numpy"} <= loaded
-    assert {m.split(".")[0] for m in loaded} <= LIBRARIES | STANDARD | {"jaxsim", "__future__"}
+BENT = """
+<mujoco>
+  <compiler><lengthrange mode="all" inttotal="0.1" interval="0.05" tolrange="100"/></compiler>
+  <worldbody>
+    <site name="w" pos="0 0 .5"/><camera pos="0 0 3" mode="track"/>
+    <body name="a">
+      <joint name="j" axis="0 1 0" range="-40 40"/><geom name="g" size=".1" pos=".2 0 0"/><site name="s" pos=".4 0 0"/>
+      <body name="b" pos=".5 0 0"><joint type="ball" range="0 40"/><geom size=".1"/><site name="t"/></body>
+    </body>
+    <body name="c" pos="0 3 0"><freejoint/><geom size=".1"/></body>
+  </worldbody>
+  <tendon><spatial name="ten"><site site="w"/><geom geom="g" sidesite="s"/><site site="t"/></spatial></tendon>
+  <equality><joint joint1="j"/></equality>
+  <actuator>
+    <muscle tendon="ten"/><position joint="j" kp="3" dampratio="1" armature=".1"/>
+    <general site="t" refsite="w" gear="1 0 0 0 0 0" lengthrange="0 1"/>
+  </actuator>
+</mujoco>
+"""
+
+
+def test_jax_runs_nothing(monkeypatch):
+    """Where JAX has no device to run on, models compile: nothing is traced, dispatched or compiled by XLA."""
+    monkeypatch.setenv("JAX_PLATFORMS", "nowhere")
+    compiling = (
+        "from jaxsim.mjcf import compile_mjcf; m = compile_mjcf(sys.argv[1]); print(m.actuator_lengthrange[0, 1])"
+    )
+    run = [sys.executable, "-W", "error", "-c"]
+    done = subprocess.run([*run, f"import sys; {compiling}", BENT], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) > 0
+    failed = subprocess.run([*run, "import jax; jax.numpy.zeros(3)"], capture_output=True, text=True, timeout=120)
+    assert "nowhere" in failed.stderr
 
 
 def test_no_import_inside_functions():

@@ -297,6 +297,7 @@ class Deduced:
 
     dof_hasfriction: Flags = flag("nv", "whether the dof has a friction row: its frictionloss was not zero at load")
     tendon_hasfriction: Flags = flag("ntendon", "whether the tendon has a friction row, likewise")
+    wrap_sideid: Ints = integer("nwrap", "side site of a geom in a tendon's path, from its wrap_prm; -1 for none")
 
 
 SIZES = fields_of(Sizes)

@@ -1,4 +1,4 @@
-"""Quaternions, frames and principal axes in numpy: geometry that knows nothing of models.
+"""Frames and principal axes as MuJoCo's compiler chooses them: geometry that knows nothing of models.
 
 May import: nothing of the compiler.
 """

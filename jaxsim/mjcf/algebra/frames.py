@@ -4,20 +4,21 @@ import math
 
 import numpy as np
 
-from jaxsim.mjcf.algebra.quaternion import IDENTITY, normalize, quat_conj, quat_mul, quat_to_mat, unit
+from jaxsim.algebra import quaternion
+from jaxsim.mjcf.algebra.conventions import IDENTITY, normalize, unit
 
 Array = np.ndarray
 
 
 def compose(pos: Array, quat: Array, child_pos: Array, child_quat: Array) -> tuple[Array, Array]:
     """Pose of a child frame, given in the frame (pos, quat), in the parent of that frame."""
-    return pos + quat_to_mat(quat) @ child_pos, unit(quat_mul(quat, child_quat))
+    return pos + quaternion.rotate(quat, child_pos), unit(quaternion.mul(quat, child_quat))
 
 
 def invert(pos: Array, quat: Array) -> tuple[Array, Array]:
     """The inverse frame transformation."""
-    inverse = quat_conj(quat)
-    return -(quat_to_mat(inverse) @ pos), inverse
+    inverse = quaternion.conj(quat)
+    return -quaternion.rotate(inverse, pos), inverse
 
 
 def from_z_axis(z: Array) -> Array:
@@ -54,5 +55,5 @@ def from_euler(angles: Array, sequence: str) -> Array:
         turn = np.zeros(4)
         turn[0] = math.cos(angle / 2)
         turn["xyz".index(axis.lower()) + 1] = math.sin(angle / 2)
-        quat = unit(quat_mul(quat, turn) if axis.islower() else quat_mul(turn, quat))
+        quat = unit(quaternion.mul(quat, turn) if axis.islower() else quaternion.mul(turn, quat))
     return quat

@@ -9,7 +9,8 @@ import math
 
 import numpy as np
 
-from jaxsim.mjcf.algebra.quaternion import IDENTITY, quat_mul, quat_to_mat, unit
+from jaxsim.algebra import quaternion
+from jaxsim.mjcf.algebra.conventions import IDENTITY, unit
 
 Array = np.ndarray
 ZERO, EQUAL = 4e-15, 1e-12  # products of inertia below the first vanish, moments closer than the second are equal
@@ -23,12 +24,12 @@ def principal_axes(full: Array, zero: float = ZERO, equal: float = EQUAL) -> tup
     scale = float(np.abs(matrix).max())
     quat = IDENTITY
     for _ in range(500):
-        axes = quat_to_mat(quat)
+        axes = quaternion.to_mat(quat).reshape(3, 3)
         rotated = axes.T @ matrix @ axes
         row, col, axis = _largest_product(rotated)
         if not abs(rotated[row, col]) >= zero * scale or not math.isfinite(scale):
             break
-        quat = unit(quat_mul(quat, _rotation(rotated, row, col, axis)))
+        quat = unit(quaternion.mul(quat, _rotation(rotated, row, col, axis)))
     return _sorted(quat, np.diag(rotated).copy(), equal * scale)
 
 
@@ -57,5 +58,5 @@ def _sorted(quat: Array, moments: Array, margin: float) -> tuple[Array, Array]:
             moments[[lead, lead + 1]] = moments[[lead + 1, lead]]
             turn = np.zeros(4)
             turn[0] = turn[(lead + 2) % 3 + 1] = math.sqrt(0.5)
-            quat = unit(quat_mul(quat, turn))
+            quat = unit(quaternion.mul(quat, turn))
     return quat, moments

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jaxsim.mjcf.algebra.quaternion import EPS
+from jaxsim.mjcf.algebra.conventions import EPS
 from jaxsim.mjcf.assets.png import read_grey
 from jaxsim.mjcf.language.errors import Fault
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from jaxsim.algebra import quaternion
 from jaxsim.core.enums import MINVAL, GeomType
-from jaxsim.mjcf.algebra.quaternion import quat_to_mat
 from jaxsim.mjcf.assets import mesh_builtin
 from jaxsim.mjcf.assets import sdf as mesh_sdf
 from jaxsim.mjcf.assets.hull import (
@@ -203,7 +203,7 @@ def _compile(
         if hull:
             hull = Hull(hull.vert, hull.face[:, [0, 2, 1]])
             outlines = [np.concatenate([o[:1], o[:0:-1]]) for o in outlines]
-    turn = quat_to_mat(refquat / np.linalg.norm(refquat))
+    turn = quaternion.to_mat(refquat / np.linalg.norm(refquat)).reshape(3, 3)
     vert = ((vert - refpos) @ turn) * scale
     normals = _unit((raw.normal.astype(np.float64) @ turn) / scale)
 
@@ -212,7 +212,7 @@ def _compile(
         raise Fault("its volume or inertia is not finite")
     if not principal:
         mass = mass._replace(pos=np.zeros(3), quat=np.array([1.0, 0, 0, 0]))
-    axes = quat_to_mat(mass.quat)
+    axes = quaternion.to_mat(mass.quat).reshape(3, 3)
     vert = (vert - mass.pos) @ axes
     compiled = MeshData(
         vert.astype(np.float32),

@@ -1,7 +1,8 @@
 """Constants that follow from the rest of a model (MuJoCo: mj_setConst and what the compiler does after it).
 
 `compute` takes any object with MjModel's fields as numpy arrays, filled by the compiler, and completes it.
-Everything is in float64 at the reference configuration qpos0, except where springs are concerned.
+Everything is in float64 at the reference configuration qpos0, except where springs are concerned. The physics and
+what the constants are is that of `dynamics`; here is what only the compiler resolves, and how it inverts M.
 """
 
 import contextlib
@@ -9,31 +10,26 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
+from scipy.sparse.csgraph import connected_components
 
+from jaxsim.algebra.tree import coupled
 from jaxsim.core.enums import MINVAL, EqType, GainType, JointType, ObjType
-from jaxsim.mjcf.algebra.quaternion import quat_conj, quat_mul, quat_normalize, quat_to_mat, rotate
+from jaxsim.dynamics import reference
+from jaxsim.dynamics.com import com_pos, crb
+from jaxsim.dynamics.kinematics import kinematics
+from jaxsim.dynamics.tendon import tendon, tendon_armature
+from jaxsim.dynamics.transmission import transmission
 from jaxsim.mjcf.derived import statistics
 from jaxsim.mjcf.derived import tree as tree_constants
-from jaxsim.mjcf.derived.armature import joint_armature, tendon_armature
-from jaxsim.mjcf.derived.kinematics import (
-    State,
-    Tree,
-    blocks,
-    body_jacobian,
-    rigid_inertia,
-    state,
-    tree,
-)
-from jaxsim.mjcf.derived.tendon import Paths, paths, tendon
-from jaxsim.mjcf.derived.transmission import transmission
+from jaxsim.mjcf.derived.host import HostModel, host_data, host_model
 
 Array = np.ndarray
 ILL_CONDITIONED = 1e-9  # smallest pivot in its diagonal element that Cholesky is trusted with
-MARKED = 11  # place in eq_data that says: complete the relative pose of this weld
+TOGETHER = 32  # dofs of which small groups are inverted together, because many calls take longer than the work
 
 
-def compute(m: Any) -> Array:
-    """Fill in every derived field of m: subtree masses, inverse weights, lengths and poses at qpos0, statistics.
+def compute(model: Any) -> Array:
+    """Fill in every derived field of a model: subtree masses, inverse weights, lengths and poses at qpos0, statistics.
 
     Conventions of the compiler are resolved on the way: tendon_lengthspring of (-1, -1) becomes the length at
     qpos_spring, a positive biasprm[2] of a position-like actuator is a damping ratio and becomes a damping,
@@ -42,34 +38,34 @@ def compute(m: Any) -> Array:
     Returns:
         The dofs, if any, at which the inertia matrix is singular.
     """
-    tree_constants.fill(m)
-    t = tree(m)
-    s = state(m, t, m.qpos0)
-    along = paths(m)
-    ten_length, ten_J = tendon(m, t, s, along)
-    length, moment = transmission(m, t, s, ten_length, ten_J)
-    m.tendon_length0[:], m.actuator_length0[:] = ten_length, length
+    tree_constants.fill(model)
+    m = host_model(model)
+    d = com_pos(m, kinematics(m, host_data(m, m.qpos0)))
+    d, ten_J = tendon(m, d)
+    d = crb(m, d)
+    m.dof_M0[:] = np.diag(d.qM)
+    d, moment = transmission(m, tendon_armature(m, d, ten_J), ten_J)
+    m.tendon_length0[:], m.actuator_length0[:] = d.ten_length[: m.ntendon], d.actuator_length
 
-    rigid = rigid_inertia(m, t, s)
-    m.dof_M0[:] = np.diag(rigid) + joint_armature(m)
-    inertia = _inertia(m, t, rigid, ten_J)
-    roots, singular = [], [np.zeros(0, int)]
-    for dofs in blocks(inertia):
-        root, flat = _inverse_root(inertia, dofs)
-        roots.append((dofs, root))
-        singular.append(flat)
-    _body_invweight(m, t, s, roots)
-    _dof_invweight(m, roots)
-    accelerations = _solve(roots, np.concatenate([ten_J, moment]))
-    m.tendon_invweight0[:] = np.sum(ten_J * accelerations[: m.ntendon], axis=1)
-    m.actuator_acc0[:] = np.linalg.norm(accelerations[m.ntendon :], axis=1)
-    _damping_ratios(m, moment, accelerations[m.ntendon :])
+    inertia = np.where(coupled(m.topology), d.qM, 0)
+    inverses = [_inverse(inertia, dofs) for dofs in _uncoupled(inertia)]
+    blocks, diagonal = [block for block, _, _ in inverses], np.zeros(m.nv)
+    for block, squares, _ in inverses:
+        diagonal[block.dofs] = squares
+    m.dof_invweight0[:] = reference.dof_invweight(m, diagonal)
+    m.body_invweight0[:] = reference.body_invweight(m, d, blocks)
+    m.tendon_invweight0[:] = reference.weights(ten_J, blocks)
+    accelerations = reference.solved(moment, blocks)
+    m.actuator_acc0[:] = np.linalg.norm(accelerations, axis=1)
+    _damping_ratios(m, moment, accelerations)
 
-    _relative_poses(m, s)
-    _cameras_and_lights(m, s)
-    statistics.fill(m, s, inertia)
-    _spring_lengths(m, t, along)
-    return np.concatenate(singular)
+    _mark_welds(m)
+    m.eq_data[:] = reference.relative_poses(m, d)
+    for name, value in reference.viewers(m, d).items():
+        getattr(m, name).reshape(value.shape)[:] = value
+    statistics.fill(m, d, inertia)
+    _spring_lengths(m)
+    return np.concatenate([np.zeros(0, int), *(singular for _, _, singular in inverses)])
 
 
 def spring_dampers(m: Any, springdamper: Array) -> None:
@@ -86,13 +82,20 @@ def spring_dampers(m: Any, springdamper: Array) -> None:
         m.dof_damping[dofs] = 2 * inertia / max(MINVAL, timeconst)
 
 
-def _inertia(m: Any, t: Tree, rigid: Array, ten_J: Array) -> Array:
-    """Joint-space inertia [nv, nv] with all armatures; tendons couple only dofs of one branch (MuJoCo)."""
-    coupled = t.below | t.below.T
-    simple = m.dof_simplenum > 0
-    coupled &= ~(simple[:, None] | simple[None]) | np.eye(m.nv, dtype=bool)
-    through_tendons = (ten_J.T * tendon_armature(m)) @ ten_J
-    return np.where(coupled, rigid + np.diag(joint_armature(m)) + through_tendons, 0.0)
+def _uncoupled(inertia: Array) -> list[Array]:
+    """Groups of dofs between which the inertia matrix [nv, nv] does not couple; small ones are put together."""
+    count, label = connected_components(inertia != 0, directed=False)
+    size = np.bincount(label, minlength=count)
+    order = np.argsort(label, kind="stable")
+    ends, full = np.cumsum(size), (np.cumsum(size) - size) // TOGETHER
+    return [np.sort(dofs) for dofs in np.split(order, ends[:-1][np.diff(full) > 0])] if count else []
+
+
+def _inverse(inertia: Array, dofs: Array) -> tuple[reference.Block, Array, Array]:
+    """The inverse of a block of the inertia matrix, its diagonal, and the dofs at which M is singular."""
+    root, singular = _inverse_root(inertia, dofs)
+    block = reference.Block(dofs, lambda rows: rows @ root @ root.T, lambda rows: np.sum((rows @ root) ** 2, axis=1))
+    return block, np.sum(root**2, axis=1), singular
 
 
 def _inverse_root(inertia: Array, dofs: Array) -> tuple[Array, Array]:
@@ -117,43 +120,7 @@ def _inverse_root(inertia: Array, dofs: Array) -> tuple[Array, Array]:
     return root, dofs[pivot < MINVAL]
 
 
-def _solve(roots: list[tuple[Array, Array]], rows: Array) -> Array:
-    """M^-1 applied to rows [n, nv]."""
-    out = np.zeros_like(rows)
-    for dofs, root in roots:
-        out[:, dofs] = rows[:, dofs] @ root @ root.T
-    return out
-
-
-def _body_invweight(m: Any, t: Tree, s: State, roots: list[tuple[Array, Array]]) -> None:
-    """Mean diagonal of J M^-1 J' for translation and rotation of each body's centre of mass."""
-    m.body_invweight0[:] = 0
-    for dofs, root in roots:
-        for body in np.flatnonzero(t.moves[:, dofs].any(axis=1) & (m.body_simple != 2)):
-            moving = t.moves[body, dofs]
-            jac = body_jacobian(m, s, int(body), dofs[moving])
-            diagonal = np.sum((jac @ root[moving]) ** 2, axis=1)
-            m.body_invweight0[body] += [diagonal[:3].mean(), diagonal[3:].mean()]
-    simple = np.flatnonzero(m.body_simple == 2)
-    m.body_invweight0[simple, 0] = 1 / np.maximum(m.body_mass[simple], MINVAL)
-
-
-def _dof_invweight(m: Any, roots: list[tuple[Array, Array]]) -> None:
-    """Diagonal of M^-1, averaged over the translations and over the rotations of a joint."""
-    diagonal = np.zeros(m.nv)
-    for dofs, root in roots:
-        diagonal[dofs] = np.sum(root**2, axis=1)
-    for j in range(m.njnt):
-        adr, kind = m.jnt_dofadr[j], m.jnt_type[j]
-        if kind in (JointType.FREE, JointType.BALL):
-            for k in range(adr, adr + JointType(kind).nv, 3):
-                diagonal[k : k + 3] = diagonal[k : k + 3].mean()
-    body = m.dof_bodyid
-    sliding = m.body_simple[body] == 2
-    m.dof_invweight0[:] = np.where(sliding, 1 / np.maximum(m.body_mass[body], MINVAL), diagonal)
-
-
-def _damping_ratios(m: Any, moment: Array, acceleration: Array) -> None:
+def _damping_ratios(m: HostModel, moment: Array, acceleration: Array) -> None:
     """Damping ratios of position-like actuators become dampings 2 ratio sqrt(kp m), m = 1 / (J M^-1 J')."""
     for i in range(m.nactuator):
         bias, gain = m.actuator_biasprm[i], m.actuator_gainprm[i]
@@ -167,44 +134,15 @@ def _damping_ratios(m: Any, moment: Array, acceleration: Array) -> None:
         bias[2] = -2 * bias[2] * np.sqrt(stiffness * mass)
 
 
-def _relative_poses(m: Any, s: State) -> None:
-    """Complete eq_data of connects and welds from the poses of their bodies."""
-    for i in range(m.neq):
-        data, body1, body2 = m.eq_data[i], m.eq_obj1id[i], m.eq_obj2id[i]
-        of_sites = m.eq_objtype[i] == ObjType.SITE
-        if m.eq_type[i] == EqType.CONNECT:
-            if of_sites:
-                data[:] = 0
-            else:
-                data[3:6] = _seen_from(s, body2, s.xpos[body1] + s.xmat[body1] @ data[:3])
-        elif m.eq_type[i] == EqType.WELD and not of_sites:
-            if data[MARKED] or not data[6:10].any():
-                data[MARKED] = 1
-                data[3:6] = _seen_from(s, body1, s.xpos[body2] + s.xmat[body2] @ data[:3])
-                data[6:10] = quat_mul(quat_conj(s.xquat[body1]), s.xquat[body2])
-            else:
-                data[6:10] = quat_normalize(data[6:10])
+def _mark_welds(m: HostModel) -> None:
+    """Mark the welds of bodies whose relative pose is to be measured, because they have none."""
+    welds = (m.eq_type == EqType.WELD) & (m.eq_objtype != ObjType.SITE)
+    m.eq_data[welds & ~m.eq_data[:, 6:10].any(axis=1), reference.MARKED] = 1
 
 
-def _seen_from(s: State, body: int, point: Array) -> Array:
-    return s.xmat[body].T @ (point - s.xpos[body])
-
-
-def _cameras_and_lights(m: Any, s: State) -> None:
-    """Offsets of cameras and lights from their body and from the centre of mass that they track."""
-    for kind in ("cam", "light"):
-        body, target = getattr(m, f"{kind}_bodyid"), getattr(m, f"{kind}_targetbodyid")
-        pos = s.xpos[body] + rotate(s.xquat[body], getattr(m, f"{kind}_pos"))
-        getattr(m, f"{kind}_pos0")[:] = pos - s.xpos[body]
-        getattr(m, f"{kind}_poscom0")[:] = pos - s.subtree_com[np.where(target >= 0, target, body)]
-    m.cam_mat0[:] = quat_to_mat(quat_mul(s.xquat[m.cam_bodyid], m.cam_quat)).reshape(m.cam_mat0.shape)
-    direction = rotate(s.xquat[m.light_bodyid], m.light_dir)
-    m.light_dir0[:] = direction / np.maximum(np.linalg.norm(direction, axis=-1, keepdims=True), MINVAL)
-
-
-def _spring_lengths(m: Any, t: Tree, along: Paths) -> None:
+def _spring_lengths(m: HostModel) -> None:
     """Spring lengths of tendons which have none: the length at qpos_spring."""
     unset = (m.tendon_lengthspring == -1).all(axis=1)
     if unset.any():
-        length, _ = tendon(m, t, state(m, t, m.qpos_spring), along)
-        m.tendon_lengthspring[unset] = length[unset, None]
+        d, _ = tendon(m, com_pos(m, kinematics(m, host_data(m, m.qpos_spring))))
+        m.tendon_lengthspring[unset] = d.ten_length[unset, None]

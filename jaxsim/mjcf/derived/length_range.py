@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from jaxsim.core.enums import BiasType, EqType, GainType, TrnType
-from jaxsim.mjcf.derived.kinematics import State, Tree, state, tree, with_worlds
+from jaxsim.dynamics.com import com_pos
+from jaxsim.dynamics.kinematics import kinematics
+from jaxsim.dynamics.tendon import tendon
+from jaxsim.dynamics.transmission import transmission
+from jaxsim.mjcf.derived.host import Host, HostData, HostModel, host_data, host_model, with_worlds
 from jaxsim.mjcf.derived.push import Pusher
-from jaxsim.mjcf.derived.tendon import paths, tendon
-from jaxsim.mjcf.derived.transmission import transmission
 from jaxsim.mjcf.language.enums import LRMode
 
 Array = np.ndarray
@@ -45,7 +47,8 @@ def length_range(m: Any, settings: Any) -> None:
         why = "the search for its lengthrange knows no equalities but those of joints and tendons; give lengthrange"
         raise LengthRangeError(todo[0], why)
     worlds = [(i, side) for i in todo for side in (0, 1)]
-    ends = np.concatenate([_extremes(m, worlds[k : k + WORLDS], settings) for k in range(0, len(worlds), WORLDS)])
+    host = host_model(m)
+    ends = np.concatenate([_extremes(host, worlds[k : k + WORLDS], settings) for k in range(0, len(worlds), WORLDS)])
     for i, (low, high) in zip(todo, ends.reshape(-1, 2, 2)):
         _assign(m, i, low, high, settings.tolrange)
 
@@ -73,22 +76,22 @@ def _limited(m: Any, i: int, settings: Any) -> bool:
     return True
 
 
-def _extremes(m: Any, worlds: list[tuple[int, int]], settings: Any) -> Array:
+def _extremes(m: HostModel, worlds: list[tuple[int, int]], settings: Any) -> Array:
     """Least and greatest length [world, 2] in the last interval, for each actuator and direction."""
     actuators = np.array([i for i, _ in worlds])
     directions = np.array([2.0 * side - 1 for _, side in worlds])
-    moving, t, along = with_worlds(m), tree(m), paths(m)
-    push = Pusher(m, t, settings)
     count = len(worlds)
+    moving, push = with_worlds(m, count), Pusher(m, settings)
     qpos, qvel = np.tile(m.qpos0[:, None], count), np.zeros((m.nv, count))
     low, high = np.full(count, np.inf), np.full(count, -np.inf)
     damping = np.exp(-push.timestep / max(0.01, settings.timeconst))
     time = 0.0
     while time < settings.inttotal:
-        s = state(moving, t, qpos)
-        ten_length, ten_J = tendon(moving, t, s, along)
-        length, moment = _lengths(m, t, s, ten_length, ten_J, actuators)
-        qpos, qvel = push.step(moving, t, s, qvel * damping, ten_length, ten_J, moment, directions)
+        d = com_pos(moving, kinematics(moving, host_data(moving, qpos)))
+        d, ten_J = tendon(moving, d)
+        ten_J = np.broadcast_to(ten_J, (count, m.ntendon, m.nv))
+        length, moment = _lengths(m, d, ten_J, actuators)
+        qpos, qvel = push.step(moving, d, qvel * damping, ten_J, moment, directions)
         time += push.timestep
         if not np.all(np.abs(qvel) < 1e10):
             bad = np.flatnonzero(~np.all(np.abs(qvel) < 1e10, axis=0))[0]
@@ -101,19 +104,19 @@ def _extremes(m: Any, worlds: list[tuple[int, int]], settings: Any) -> Array:
     return np.stack([low, high], axis=1)
 
 
-def _lengths(m: Any, t: Tree, s: State, ten_length: Array, ten_J: Array, actuators: Array) -> tuple[Array, Array]:
-    """Length [world] and moment [nv, world] of the actuator that each world is about."""
-    length, moment = np.zeros(len(actuators)), np.zeros((m.nv, len(actuators)))
+def _lengths(m: HostModel, d: HostData, ten_J: Array, actuators: Array) -> tuple[Array, Array]:
+    """Length [world] and moment [world, nv] of the actuator that each world is about."""
+    length, moment = np.zeros(len(actuators)), np.zeros((len(actuators), m.nv))
     on_tendon = np.flatnonzero(m.actuator_trntype[actuators] == TrnType.TENDON)
     which = actuators[on_tendon]
     target, gear = m.actuator_trnid[which, 0], m.actuator_gear[m.actuator_outadr[which], 0]
-    length[on_tendon] = ten_length[target, on_tendon] * gear
-    moment[:, on_tendon] = ten_J[target, :, on_tendon].T * gear
+    length[on_tendon] = d.ten_length[target, on_tendon] * gear
+    moment[on_tendon] = ten_J[on_tendon, target] * gear[:, None]
     for w in np.flatnonzero(m.actuator_trntype[actuators] != TrnType.TENDON):
-        one = State(*(v[:, w] for v in vars(s).values()))
+        world: HostData = Host(**{k: v[:, w] for k, v in vars(d).items()})
+        one, every_moment = transmission(m, world, ten_J[w])
         out = m.actuator_outadr[actuators[w]]
-        every_length, every_moment = transmission(m, t, one, ten_length[:, w], ten_J[..., w])
-        length[w], moment[:, w] = every_length[out], every_moment[out]
+        length[w], moment[w] = one.actuator_length[out], every_moment[out]
     return length, moment
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from jaxsim.core.enums import WrapType
-from jaxsim.mjcf.derived.armature import on_joint, on_tendon
+from jaxsim.dynamics.armature import on_joint, on_tendon
 from jaxsim.mjcf.language.enums import SameFrame
 
 Array = np.ndarray

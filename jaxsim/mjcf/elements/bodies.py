@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+from jaxsim.algebra import quaternion
 from jaxsim.core.enums import GeomType, JointType
+from jaxsim.mjcf.algebra.conventions import IDENTITY, ZERO
 from jaxsim.mjcf.algebra.frames import compose, invert
-from jaxsim.mjcf.algebra.quaternion import IDENTITY, ZERO, rotate
 from jaxsim.mjcf.elements.body_inertia import compile_inertia, counts
 from jaxsim.mjcf.elements.cameras import compile_camera
 from jaxsim.mjcf.elements.geoms import compile_geom
@@ -111,6 +112,6 @@ def _align_to_inertia(body: Item) -> None:
         for item in body.contents[kind]:
             if kind == "light":
                 item.pos, _ = compose(*back, item.pos, IDENTITY)
-                item.dir = rotate(back[1], item.dir)
+                item.dir = quaternion.rotate(back[1], item.dir)
             else:
                 item.pos, item.quat = compose(*back, item.pos, item.quat)

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from jaxsim.core.enums import MINVAL
+from jaxsim.mjcf.algebra.conventions import EPS, IDENTITY
 from jaxsim.mjcf.algebra.principal import principal_axes
-from jaxsim.mjcf.algebra.quaternion import EPS, IDENTITY
 from jaxsim.mjcf.elements import inertia
 from jaxsim.mjcf.elements.orientation import orientation
 from jaxsim.mjcf.language.enums import Tristate

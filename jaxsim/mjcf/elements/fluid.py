@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from jaxsim.core.enums import GeomType
-from jaxsim.mjcf.algebra.quaternion import EPS
+from jaxsim.mjcf.algebra.conventions import EPS
 
 # 15-point Gauss-Kronrod quadrature on [0, inf) after l = x^3 / (1-x)^2: nodes l, dl/dx, weights
 _L = np.array([

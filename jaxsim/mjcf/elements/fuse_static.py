@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from jaxsim.algebra import quaternion
 from jaxsim.core.enums import MINVAL
+from jaxsim.mjcf.algebra.conventions import IDENTITY
 from jaxsim.mjcf.algebra.frames import compose
-from jaxsim.mjcf.algebra.quaternion import IDENTITY, rotate
 from jaxsim.mjcf.elements import inertia
 from jaxsim.mjcf.language.enums import Tristate
 from jaxsim.mjcf.language.spec import IN_BODY, Item, Spec, references
@@ -56,7 +57,7 @@ def _fuse(body: Item, parent: Item) -> None:
             item.body = parent
             if kind == "light":
                 item.pos, _ = compose(body.pos, body.quat, item.pos, IDENTITY)
-                item.dir = rotate(body.quat, item.dir)
+                item.dir = quaternion.rotate(body.quat, item.dir)
             else:
                 item.pos, item.quat = compose(body.pos, body.quat, item.pos, item.quat)
         parent.contents[kind] += body.contents[kind]

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from jaxsim.algebra import quaternion, vector
 from jaxsim.core.enums import MAXVAL, GeomType
+from jaxsim.mjcf.algebra.conventions import EPS
 from jaxsim.mjcf.algebra.frames import compose
-from jaxsim.mjcf.algebra.quaternion import EPS, cross, quat_conj, rotate
 from jaxsim.mjcf.elements import inertia
 from jaxsim.mjcf.elements.fluid import fluid
 from jaxsim.mjcf.elements.shapes import check_size, set_frame
@@ -60,13 +61,13 @@ def _mesh_frame(geom: Item, mesh: Any) -> None:
         geom.mesh_data = None
     elif geom.shellinertia:
         raise Fault("shellinertia of a mesh is given by the mesh's attribute inertia='shell'")
-    offset = rotate(mesh.quat, centre) + mesh.pos
+    offset = quaternion.rotate(mesh.quat, centre) + mesh.pos
     geom.pos, geom.quat = compose(geom.pos, geom.quat, offset, mesh.quat)
     if np.any(geom.surfacevel):
         linear, angular = geom.surfacevel[:3], geom.surfacevel[3:]
-        back = quat_conj(mesh.quat)
-        linear = rotate(back, linear + cross(angular, offset))
-        geom.surfacevel = np.concatenate([linear, rotate(back, angular)])
+        back = quaternion.conj(mesh.quat)
+        linear = quaternion.rotate(back, linear + vector.cross(angular, offset))
+        geom.surfacevel = np.concatenate([linear, quaternion.rotate(back, angular)])
 
 
 def _bounds(geom: Item) -> tuple[np.ndarray, float]:

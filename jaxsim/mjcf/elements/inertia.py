@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jaxsim.algebra import quaternion
 from jaxsim.core.enums import GeomType
+from jaxsim.mjcf.algebra.conventions import EPS
 from jaxsim.mjcf.algebra.principal import principal_axes
-from jaxsim.mjcf.algebra.quaternion import EPS, quat_to_mat
 from jaxsim.mjcf.language.errors import Fault
 
 
@@ -130,7 +131,7 @@ def combine(parts: list[Body]) -> tuple[float, np.ndarray, np.ndarray]:
     centre = np.sum([p.mass * p.pos for p in parts], axis=0) / mass
     full = np.zeros(6)
     for part in parts:
-        rotation = quat_to_mat(part.quat)
+        rotation = quaternion.to_mat(part.quat).reshape(3, 3)
         about_centre = (rotation * part.inertia) @ rotation.T
         offset = part.pos - centre
         about_centre = about_centre + part.mass * (np.dot(offset, offset) * np.eye(3) - np.outer(offset, offset))

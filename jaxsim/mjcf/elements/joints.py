@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 
+from jaxsim.algebra import quaternion
 from jaxsim.core.enums import JointType
+from jaxsim.mjcf.algebra.conventions import EPS, IDENTITY, ZERO, normalize
 from jaxsim.mjcf.algebra.frames import compose
-from jaxsim.mjcf.algebra.quaternion import EPS, IDENTITY, ZERO, normalize, rotate
 from jaxsim.mjcf.elements.limits import check_limited, is_limited
 from jaxsim.mjcf.language.enums import Tristate
 from jaxsim.mjcf.language.errors import Fault
@@ -35,7 +36,7 @@ def compile_joint(joint: Item) -> None:
         joint.actuatorfrclimited, joint.axis = Tristate.FALSE, np.array([0.0, 0.0, 1.0])
     joint.is_actuatorfrclimited = check_limited(joint, "actuatorfrclimited", "actuatorfrcrange")
     if joint.type in (JointType.SLIDE, JointType.HINGE) and joint.frame is not None:
-        joint.axis = rotate(joint.frame.quat, joint.axis)
+        joint.axis = quaternion.rotate(joint.frame.quat, joint.axis)
     joint.axis, length = normalize(joint.axis)
     if length < EPS:
         raise Fault("axis is too short to give a direction")

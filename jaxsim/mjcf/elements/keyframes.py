@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from jaxsim.core.enums import JointType
-from jaxsim.mjcf.algebra.quaternion import EPS, IDENTITY, unit
+from jaxsim.mjcf.algebra.conventions import EPS, IDENTITY, unit
 from jaxsim.mjcf.language.errors import Fault
 from jaxsim.mjcf.language.spec import Item
 

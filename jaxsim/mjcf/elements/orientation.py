@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from jaxsim.algebra import vector
+from jaxsim.mjcf.algebra.conventions import EPS, IDENTITY, normalize, unit
 from jaxsim.mjcf.algebra.frames import from_axes, from_euler, from_z_axis
-from jaxsim.mjcf.algebra.quaternion import EPS, IDENTITY, cross, normalize, unit
 from jaxsim.mjcf.language.errors import Fault
 
 
@@ -40,7 +41,7 @@ def orientation(item: Any, settings: Any) -> np.ndarray:
         x = _unit_or_fault(item.xyaxes[:3], "the x axis of xyaxes")
         y = item.xyaxes[3:]
         y = _unit_or_fault(y - x * (x @ y), "the y axis of xyaxes")
-        return from_axes(x, y, unit(cross(x, y)))
+        return from_axes(x, y, unit(vector.cross(x, y)))
     if item.zaxis is not None:
         return from_z_axis(_unit_or_fault(item.zaxis, "zaxis"))
     if item.euler is not None:

@@ -3,8 +3,8 @@
 import numpy as np
 
 from jaxsim.core.enums import GeomType
+from jaxsim.mjcf.algebra.conventions import EPS, normalize
 from jaxsim.mjcf.algebra.frames import from_z_axis
-from jaxsim.mjcf.algebra.quaternion import EPS, normalize
 from jaxsim.mjcf.elements.orientation import orientation
 from jaxsim.mjcf.language.errors import Fault
 from jaxsim.mjcf.language.spec import Item

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from jaxsim.core.enums import GeomType
+from jaxsim.mjcf.algebra.conventions import unit
 from jaxsim.mjcf.algebra.frames import compose
-from jaxsim.mjcf.algebra.quaternion import unit
 from jaxsim.mjcf.elements.shapes import check_size, set_frame
 from jaxsim.mjcf.language.errors import Fault
 from jaxsim.mjcf.language.spec import Item

@@ -3,7 +3,7 @@
 from typing import Any
 
 from jaxsim.core.enums import JointType
-from jaxsim.mjcf.algebra.quaternion import IDENTITY, ZERO
+from jaxsim.mjcf.algebra.conventions import IDENTITY, ZERO
 from jaxsim.mjcf.language.defaults import DefaultClass, overlay
 from jaxsim.mjcf.language.element import Element
 from jaxsim.mjcf.language.enums import Tristate

@@ -11,9 +11,10 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
+from jaxsim.algebra import quaternion
+from jaxsim.mjcf.algebra.conventions import IDENTITY, unit
 from jaxsim.mjcf.algebra.frames import from_euler, from_z_axis
 from jaxsim.mjcf.algebra.principal import principal_axes
-from jaxsim.mjcf.algebra.quaternion import IDENTITY, quat_to_mat, unit
 from jaxsim.mjcf.language.element import Element
 from jaxsim.mjcf.language.errors import Fault, Problems, nearest
 
@@ -93,7 +94,7 @@ def _origin(element: Element) -> tuple[Array, Array]:
 def _turned(full: Array, quat: Array) -> Array:
     """An inertia (xx yy zz xy xz yz) given in a turned frame."""
     xx, yy, zz, xy, xz, yz = full
-    mat = quat_to_mat(quat)
+    mat = quaternion.to_mat(quat).reshape(3, 3)
     turned = mat @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ mat.T
     return turned[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
 
@@ -219,7 +220,7 @@ class _Converter:
             axis = _numbers(element, "xyz", 3)
         made: list[Element] = []
         if kind == "planar":
-            mat = quat_to_mat(from_z_axis(unit(axis)))
+            mat = quaternion.to_mat(from_z_axis(unit(axis))).reshape(3, 3)
             made = [
                 _made("joint", joint, name=f"{name}_TX", type="slide", axis=mat[:, 0]),
                 _made("joint", joint, name=f"{name}_TY", type="slide", axis=mat[:, 1]),

@@ -1,0 +1,125 @@
+"""Spatial tendons: paths through sites, over pulleys, and around or through spheres and cylinders (mj_tendon)."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxsim.algebra.arrays import Array, namespace, rows_of
+from jaxsim.algebra.select import put, scatter_add, take
+from jaxsim.algebra.vector import normalize_with_norm
+from jaxsim.core.data import Data
+from jaxsim.core.enums import WrapType
+from jaxsim.core.model import Model
+from jaxsim.core.topology import Topology, per_topology
+from jaxsim.dynamics.com import wrench_rows
+from jaxsim.dynamics.wrap import Wrap, wrap
+
+
+class Piece(NamedTuple):
+    """A piece of a tendon's path from one site to another, straight or around a geom; -1 for what it has not.
+
+    It counts with a weight of one over the divisor of the pulley before it, whose place is that in wrap_prm.
+    """
+
+    tendon: int
+    pulley: int
+    site0: int
+    site1: int
+    geom: int
+    side: int
+
+
+class Pieces(NamedTuple):
+    """The pieces of one kind of all tendons: for each field of Piece an index array [n]."""
+
+    kind: WrapType  # of the geom, NONE for straight pieces
+    tendon: np.ndarray
+    pulley: np.ndarray
+    site0: np.ndarray
+    site1: np.ndarray
+    geom: np.ndarray
+    side: np.ndarray
+
+
+class Segments(NamedTuple):
+    """Straight segments of tendons [n], with weights [n], between points [n, 3] fixed to bodies [n]."""
+
+    tendon: np.ndarray
+    weight: Array
+    body0: np.ndarray
+    body1: np.ndarray
+    point0: Array
+    point1: Array
+
+
+@per_topology
+def paths(t: Topology) -> tuple[Pieces, ...]:
+    """All pieces of spatial tendons, by kind of geom and by whether there is a side site."""
+    found: dict[tuple[WrapType, bool], list[Piece]] = {}
+    for i in range(t.ntendon):
+        pulley, k = -1, int(t.tendon_adr[i])
+        last = k + int(t.tendon_num[i]) - 1
+        while k < last and t.wrap_type[k] != WrapType.JOINT:
+            here, after = WrapType(t.wrap_type[k]), WrapType(t.wrap_type[k + 1])
+            site, beyond = int(t.wrap_objid[k]), int(t.wrap_objid[k + 1])
+            if here == WrapType.PULLEY:
+                pulley = k
+            elif after == WrapType.SITE:
+                found.setdefault((WrapType.NONE, False), []).append(Piece(i, pulley, site, beyond, -1, -1))
+            elif after != WrapType.PULLEY:
+                side = int(t.wrap_sideid[k + 1])
+                piece = Piece(i, pulley, site, int(t.wrap_objid[k + 2]), beyond, side)
+                found.setdefault((after, side >= 0), []).append(piece)
+                k += 1
+            k += 1
+    return tuple(Pieces(kind, *map(np.array, zip(*pieces))) for (kind, _), pieces in found.items())
+
+
+def spatial_tendons(m: Model, d: Data) -> tuple[Array, Array]:
+    """Lengths [ntendon] (m) and Jacobian [ntendon, nv] of the spatial tendons; zero for the fixed ones."""
+    xp, segments, length = namespace(d.qpos), [], 0
+    for pieces in paths(m.topology):
+        body0, body1 = m.site_bodyid[pieces.site0], m.site_bodyid[pieces.site1]
+        x0, x1 = take(d.site_xpos, pieces.site0), take(d.site_xpos, pieces.site1)
+        weight = _weight(m, pieces, x0)
+        if pieces.kind == WrapType.NONE:
+            segments.append(Segments(pieces.tendon, weight, body0, body1, x0, x1))
+            continue
+        way = _around(m, d, pieces, x0, x1)
+        geom_body, bent = m.geom_bodyid[pieces.geom], xp.where(way.touches, weight, 0)
+        segments.append(Segments(pieces.tendon, weight - bent, body0, body1, x0, x1))
+        segments.append(Segments(pieces.tendon, bent, body0, geom_body, x0, way.first))
+        segments.append(Segments(pieces.tendon, bent, geom_body, body1, way.last, x1))
+        length = length + scatter_add(pieces.tendon, bent * way.length, m.ntendon)
+    straight, jacobian = _sum(m, d, segments)
+    return length + straight, jacobian
+
+
+def _weight(m: Model, pieces: Pieces, points: Array) -> Array:
+    """Weight [n] of each piece, in the shape of points [n, 3] but for the last axis."""
+    xp, behind = namespace(points), np.flatnonzero(pieces.pulley >= 0)
+    weight = put(xp.ones(len(pieces.pulley), points.dtype), behind, 1 / take(m.wrap_prm, pieces.pulley[behind]))
+    return xp.broadcast_to(weight.reshape(-1, *(1,) * (points.ndim - 2)), points.shape[:-1])
+
+
+def _around(m: Model, d: Data, pieces: Pieces, x0: Array, x1: Array) -> Wrap:
+    radius = take(m.geom_size, pieces.geom)[..., 0].reshape(-1, *(1,) * (x0.ndim - 2))
+    radius = namespace(radius).broadcast_to(radius, x0.shape[:-1])
+    side = take(d.site_xpos, pieces.side) if pieces.side[0] >= 0 else None
+    pos, mat = take(d.geom_xpos, pieces.geom), take(d.geom_xmat, pieces.geom)
+    mat = mat.reshape(*mat.shape[:-1], 3, 3)
+    return wrap(x0, x1, pos, mat, radius, pieces.kind == WrapType.SPHERE, side)
+
+
+def _sum(m: Model, d: Data, segments: list[Segments]) -> tuple[Array, Array]:
+    """Lengths [ntendon] of straight segments added up, and their derivatives [ntendon, nv]."""
+    xp = namespace(d.qpos)
+    tendon, body0, body1 = (np.concatenate([s[k] for s in segments]) for k in (0, 2, 3))
+    weight, point0, point1 = (xp.concatenate([s[k] for s in segments]) for k in (1, 4, 5))
+    direction, distance = normalize_with_norm(point1 - point0)
+    force = xp.where(rows_of(body0 == body1, direction), 0, direction * weight[..., None])
+    body, point = np.concatenate([body1, body0]), xp.concatenate([point1, point0])
+    forces = xp.concatenate([force, -force])
+    rows = wrench_rows(m, d, body, forces, xp.zeros_like(forces), point)
+    jacobian = scatter_add(np.tile(tendon, 2), rows, m.ntendon, rows.ndim - 2)
+    return scatter_add(tendon, weight * distance, m.ntendon), jacobian
