@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from jaxsim.mjcf.assets.mesh_read import RawMesh
+from jaxsim.mjcf.assets.raw_mesh import RawMesh
 from jaxsim.mjcf.language.errors import Fault
 
 Array = np.ndarray
