@@ -15,6 +15,7 @@ def load(
     *,
     max_contacts: int | None = None,
     assets: Mapping[str, bytes] | None = None,
+    packages: Mapping[str, str | os.PathLike] | None = None,
     compile_only: bool = False,
 ) -> Model:
     """Compile an MJCF or URDF model.
@@ -23,6 +24,8 @@ def load(
         source: path of an .xml or .urdf file, or XML text.
         max_contacts: slots of the contact buffer of one world; by default chosen from the geoms.
         assets: contents of files by name, looked up before the disk.
+        packages: folders by the NAME in package://NAME/FILE, as URDFs refer to files; by default the nearest
+            folder of that name among those that the model is in and those beside them.
         compile_only: return the Model even if some of its features cannot be simulated yet.
 
     Returns:
@@ -31,7 +34,7 @@ def load(
     Raises:
         MjcfError: lists with file and line everything that is wrong or cannot be simulated.
     """
-    compiled = compile_mjcf(source, dict(assets) if assets else None)
+    compiled = compile_mjcf(source, dict(assets) if assets else None, packages)
     model = from_fields(compiled, compiled.names)
     return admit(model, max_contacts, compile_only, lambda kind, index: _place(compiled, kind, index))
 

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -29,12 +30,17 @@ _RECURSION = 20_000  # deep body trees are walked recursively
 _NUSER = {"jnt": "joint", "cam": "camera"}
 
 
-def compile_mjcf(source: str | os.PathLike, assets: dict[str, bytes] | None = None) -> CompiledModel:
+def compile_mjcf(
+    source: str | os.PathLike,
+    assets: dict[str, bytes] | None = None,
+    packages: Mapping[str, str | os.PathLike] | None = None,
+) -> CompiledModel:
     """Compile an MJCF or URDF model to arrays under mjModel's names.
 
     Args:
         source: path of an .xml or .urdf file, or XML text.
         assets: content of files by name, looked up before the disk.
+        packages: folders by the NAME in package://NAME/FILE.
 
     Returns:
         The compiled model: numpy, float64.
@@ -47,7 +53,7 @@ def compile_mjcf(source: str | os.PathLike, assets: dict[str, bytes] | None = No
     problems = Problems()
     try:
         with np.errstate(all="ignore"):
-            root, files = read_source(source, assets, problems)
+            root, files = read_source(source, assets, packages, problems)
             return _compile(root, files, problems)
     except MjcfError:
         raise

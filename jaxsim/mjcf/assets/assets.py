@@ -9,6 +9,7 @@ from jaxsim.core.enums import GeomType
 from jaxsim.mjcf.assets.hfield import HField, compile_hfield
 from jaxsim.mjcf.assets.mesh import MeshData, compile_mesh
 from jaxsim.mjcf.language.errors import Fault, Problems
+from jaxsim.mjcf.language.files import PACKAGE
 from jaxsim.mjcf.language.schema import ENUMS
 from jaxsim.mjcf.language.spec import Item, Spec
 
@@ -53,6 +54,8 @@ def read_file(item: Item, sought: str) -> bytes:
     if settings.strippath:
         name = os.path.basename(name.replace("\\", "/"))
         return settings.files.read(os.path.join(used, name), os.path.join(sought, name))[1]
+    if name.startswith(PACKAGE):
+        return settings.files.read(*settings.files.packaged(name))[1]
     beside = settings.files.beside(item.place.file, name)
     places = [os.path.join(used, name), os.path.join(sought, name)]
     if not settings.files.exists(places[1]):

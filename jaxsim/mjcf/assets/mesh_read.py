@@ -1,4 +1,4 @@
-"""Readers of mesh files: STL (binary and ASCII), OBJ and MuJoCo's MSH.
+"""Readers of mesh files: STL (binary and ASCII), MuJoCo's MSH, and by other modules OBJ, DAE, GLB, OFF and PLY.
 
 Every reader takes the bytes of a file and returns float32 vertices, as the file formats and MuJoCo have them.
 """
@@ -8,7 +8,8 @@ import re
 import numpy as np
 
 from jaxsim.mjcf.assets.obj import read_obj
-from jaxsim.mjcf.assets.raw_mesh import RawMesh
+from jaxsim.mjcf.assets.raw_mesh import RawMesh, merged
+from jaxsim.mjcf.assets.scene_file import SCENE_FILES, read_scene
 from jaxsim.mjcf.language.errors import Fault
 
 Array = np.ndarray
@@ -21,18 +22,18 @@ def read_mesh(data: bytes, extension: str) -> RawMesh:
 
     Args:
         data: its content.
-        extension: ".stl", ".obj" or ".msh", in any case.
+        extension: ".stl", ".obj", ".msh", ".dae", ".glb", ".off" or ".ply", in any case.
 
     Raises:
         Fault: the content is not what the extension says.
     """
     readers = {".stl": read_stl, ".obj": read_obj, ".msh": read_msh}
-    reader = readers.get(extension.lower())
-    if reader is None:
-        raise Fault(f"unknown mesh file type '{extension}'; expected .stl, .obj or .msh")
+    kind = extension.lower()
+    if kind not in readers and kind not in SCENE_FILES:
+        raise Fault(f"unknown mesh file type '{extension}'; expected {', '.join([*readers, *SCENE_FILES])}")
     if not data:
         raise Fault("the mesh file is empty")
-    return reader(data)
+    return read_scene(data, kind) if kind in SCENE_FILES else readers[kind](data)
 
 
 def read_stl(data: bytes) -> RawMesh:
@@ -42,12 +43,12 @@ def read_stl(data: bytes) -> RawMesh:
     count = int(np.frombuffer(data, "<u4", 1, 80)[0])
     if len(data) != 84 + 50 * count:
         if data.lstrip().startswith(b"solid"):
-            return _merged(_ascii_corners(data))
+            return _bounded(_ascii_corners(data))
         raise Fault(f"the STL file has {len(data)} bytes; its {count} faces need {84 + 50 * count}")
     if not 1 <= count <= MAX_STL_FACES:
         raise Fault(f"the STL file has {count} faces; expected 1 to {MAX_STL_FACES}")
     record = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
-    return _merged(np.frombuffer(data, record, count, 84)["corners"].reshape(-1, 3))
+    return _bounded(np.frombuffer(data, record, count, 84)["corners"].reshape(-1, 3))
 
 
 def _ascii_corners(data: bytes) -> Array:
@@ -60,27 +61,11 @@ def _ascii_corners(data: bytes) -> Array:
         raise Fault(f"the ASCII STL file has a vertex that is not a number: {error}") from None
 
 
-def _merged(corners: Array) -> RawMesh:
-    """Triangles, from corners [3*nface, 3]."""
+def _bounded(corners: Array) -> RawMesh:
+    """Triangles, from corners [3*nface, 3] that are in bounds."""
     if not np.all(np.abs(corners) <= MAX_COORDINATE):
         raise Fault(f"a vertex of the STL file is not finite or beyond {MAX_COORDINATE:g}")
-    first, label = _unique_rows(corners)
-    return RawMesh(vert=corners[first], face=label.reshape(-1, 3).astype(np.int32))
-
-
-def _unique_rows(rows: Array) -> tuple[Array, Array]:
-    """Index of the first occurrence of each distinct row [n, 3], in order; for each row, its number there."""
-    bits = (np.ascontiguousarray(rows, np.float32) + 0.0).view(np.uint32).astype(np.uint64)  # + 0: no -0
-    odd = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], np.uint64)
-    key = (bits * odd).sum(axis=1, dtype=np.uint64)
-    key ^= key >> np.uint64(29)
-    _, first, label = np.unique(key, return_index=True, return_inverse=True)
-    if not np.array_equal(bits[first[label]], bits):  # two rows share a key
-        _, first, label = np.unique(bits, axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return first[order], rank[label]
+    return merged(corners)
 
 
 def read_msh(data: bytes) -> RawMesh:

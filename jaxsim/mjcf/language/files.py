@@ -1,19 +1,29 @@
 """Where the files that a model names come from."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from jaxsim.mjcf.language.errors import Fault, nearest
+
+PACKAGE = "package://"
 
 
 class Files:
     """Where a model's files come from: a dictionary of assets first, then the disk.
 
-    directory: that of the model, which names are relative to. included: paths of the files that it includes.
+    directory: that of the model, which names are relative to. packages: folders of what is named package://.
+    included: paths of the files that the model includes.
     """
 
-    def __init__(self, directory: Path | None, assets: dict[str, bytes] | None):
+    def __init__(
+        self,
+        directory: Path | None,
+        assets: dict[str, bytes] | None = None,
+        packages: Mapping[str, str | os.PathLike] | None = None,
+    ):
         self.directory = directory
+        self.packages = {name: os.path.abspath(folder) for name, folder in (packages or {}).items()}
         self.assets = {_normal(name): data for name, data in (assets or {}).items()}
         self.included: set[str] = set()
 
@@ -23,6 +33,26 @@ class Files:
             return []
         folder = os.path.dirname(file)
         return [os.path.join(folder if self.directory is None else os.path.relpath(folder, self.directory), name)]
+
+    def packaged(self, name: str) -> list[str]:
+        """Paths that package://NAME/FILE may stand for, the likeliest first.
+
+        Without a folder given for the package it is the nearest one of its name among those that the model is in
+        and those beside them.
+        """
+        package, _, file = name.removeprefix(PACKAGE).partition("/")
+        if package in self.packages:
+            return [name, os.path.join(self.packages[package], file)]
+        here = self.directory.absolute() if self.directory is not None else None
+        above = [here, *here.parents] if here else []
+        folders = [f for up in above for f in ((up,) if up.name == package else (up / package,)) if f.is_dir()]
+        if not folders and not self.exists(name):
+            known = nearest(package, self.packages)
+            raise Fault(
+                f"file {name!r}: no folder {package!r} is found above the model; "
+                f"pass packages={{{package!r}: its folder}}{known}"
+            )
+        return [name, *(str(folder / file) for folder in folders)]
 
     def read(self, *candidates: str | os.PathLike) -> tuple[str, bytes]:
         """Name and content of the first candidate that exists; Fault names what was tried."""
@@ -48,7 +78,7 @@ class Files:
                 return name
         if self.directory is None and not os.path.isabs(candidate):
             return None
-        path = (self.directory or Path()) / Path(os.fspath(candidate).replace("\\", "/"))
+        path = (self.directory or Path()) / _normal(candidate)
         try:
             return path if path.is_file() else None
         except (OSError, ValueError) as error:

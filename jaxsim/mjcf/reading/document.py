@@ -7,6 +7,7 @@ relative to the including file, and no file may be included twice.
 import contextlib
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from xml.parsers import expat
 
@@ -18,7 +19,10 @@ MAX_DEPTH = 1000
 
 
 def read_source(
-    source: str | os.PathLike, assets: dict[str, bytes] | None, problems: Problems
+    source: str | os.PathLike,
+    assets: dict[str, bytes] | None,
+    packages: Mapping[str, str | os.PathLike] | None,
+    problems: Problems,
 ) -> tuple[Element, Files]:
     """The element tree of a path or of XML text, includes resolved.
 
@@ -26,9 +30,9 @@ def read_source(
         MjcfError: malformed XML, missing or repeated include.
     """
     if isinstance(source, str) and "<" in source:
-        return read_text(source.encode("utf-8", "replace"), "<string>", Files(None, assets), problems)
+        return read_text(source.encode("utf-8", "replace"), "<string>", Files(None, assets, packages), problems)
     path = Path(source)
-    files = Files(path.parent, assets)
+    files = Files(path.parent, assets, packages)
     place = Place(str(path), 1, "mujoco")
     try:
         name, text = files.read(path.name)

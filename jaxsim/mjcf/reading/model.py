@@ -60,8 +60,8 @@ def _read_file(element: Element, files: Files, problems: Problems, nesting: int)
     path, text = files.read(*files.beside(element.place.file, file), file)
     if nesting > _MAX_NESTING:
         raise Fault(f"models are nested deeper than {_MAX_NESTING}: does {file!r} contain itself?")
-    own = Files(Path(os.path.dirname(path)) if files.directory is not None else None, {})
-    own.assets = files.assets
+    own = Files(Path(os.path.dirname(path)) if files.directory is not None else None)
+    own.assets, own.packages = files.assets, files.packages
     inner = Problems()
     try:
         root, own = read_text(text, path, own, inner)
