@@ -10,6 +10,7 @@ from jaxsim.mjcf.assembly.actuators import actuators
 from jaxsim.mjcf.assembly.assets import assemble_assets
 from jaxsim.mjcf.assembly.attached import attached
 from jaxsim.mjcf.assembly.bodies import bodies
+from jaxsim.mjcf.assembly.bounds import check_arrays, check_items
 from jaxsim.mjcf.assembly.compiled import CompiledModel
 from jaxsim.mjcf.assembly.finish import finish
 from jaxsim.mjcf.assembly.keyframes import keyframes
@@ -18,7 +19,7 @@ from jaxsim.mjcf.assembly.resolve import resolve
 from jaxsim.mjcf.assembly.sensors import sensors
 from jaxsim.mjcf.assembly.tendons import tendons
 from jaxsim.mjcf.language.element import Element
-from jaxsim.mjcf.language.errors import MjcfError, Problems
+from jaxsim.mjcf.language.errors import MjcfError, Place, Problem, Problems
 from jaxsim.mjcf.language.files import Files
 from jaxsim.mjcf.language.spec import IN_BODY, LISTS, Spec
 from jaxsim.mjcf.language.validate import validate
@@ -26,6 +27,7 @@ from jaxsim.mjcf.reading.document import read_source
 from jaxsim.mjcf.reading.model import read_spec
 from jaxsim.mjcf.reading.urdf import to_mjcf
 
+NO_MEMORY = "the model needs more memory than there is"
 _RECURSION = 20_000  # deep body trees are walked recursively
 _NUSER = {"jnt": "joint", "cam": "camera"}
 
@@ -57,6 +59,9 @@ def compile_mjcf(
             return _compile(root, files, problems)
     except MjcfError:
         raise
+    except MemoryError as error:
+        file = "<string>" if isinstance(source, str) and "<" in source else str(source)
+        raise MjcfError([Problem(Place(file, 1, "mujoco"), f"{NO_MEMORY}: {error}")]) from None
     except Exception as bug:
         if problems.found:  # one of ours; what the user can do about the file is worth knowing all the same
             bug.add_note(f"before this the compiler had found:\n{MjcfError(problems.found)}")
@@ -70,9 +75,11 @@ def _compile(root: Element, files: Files, problems: Problems) -> CompiledModel:
         root = to_mjcf(root, problems)
     validate(root, problems)
     spec = read_spec(root, files, problems)
+    check_items(spec, problems)
     m = CompiledModel()
     _sizes(spec, m, problems)
     resolve(spec, problems)
+    check_arrays(spec, problems)
     _assemble(spec, m, problems)
     problems.warn()
     return m
