@@ -15,6 +15,7 @@ def check_items(spec: Spec, problems: Problems) -> None:
     Raises:
         MjcfError: too many.
     """
+    before = len(problems.found)
     tree = sum(len(spec.items(kind)) for kind in ("body", *IN_BODY))
     problems.attempt(spec.world.place, require_items, tree)
     for kind in LISTS:
@@ -27,7 +28,8 @@ def check_items(spec: Spec, problems: Problems) -> None:
     nv, rows = _dofs(spec), max(len(spec.bodies()), len(spec.lists["tendon"]), len(spec.lists["actuator"]))
     problems.attempt(spec.world.place, _require_dofs, nv, rows)
     problems.attempt(spec.size_place, require_numbers, spec.size.nuserdata, "userdata")
-    problems.check()
+    if len(problems.found) > before:  # others are reported together with those of later stages
+        problems.check()
 
 
 def check_arrays(spec: Spec, problems: Problems) -> None:
