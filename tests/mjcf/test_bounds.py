@@ -134,6 +134,14 @@ def test_the_largest_models_compile(monkeypatch):
                 compile_mjcf(text)
 
 
+def test_models_that_name_models():
+    """Twice the next one, each: twenty of them would be a million files to read."""
+    twice = '<mujoco><asset><model name="a" file="{0}.xml"/><model name="b" file="{0}.xml"/></asset></mujoco>'
+    files = {f"{k}.xml": twice.format(k + 1).encode() for k in range(19)} | {"19.xml": document(GEOM).encode()}
+    with pytest.raises(MjcfError, match=r"(?s)<string>:1: <model>: .*more than 1000 model files are read"):
+        compile_mjcf(twice.format(0), files)
+
+
 @pytest.mark.parametrize(
     ("world", "message"),
     [

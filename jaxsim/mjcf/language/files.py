@@ -13,7 +13,8 @@ class Files:
     """Where a model's files come from: a dictionary of assets first, then the disk.
 
     directory: that of the model, which names are relative to. packages: folders of what is named package://.
-    included: paths of the files that the model includes.
+    included: paths of the files that the model includes. models: those of the model files read so far, by the model
+    and by those that it names.
     """
 
     def __init__(
@@ -26,13 +27,16 @@ class Files:
         self.packages = {name: os.path.abspath(folder) for name, folder in (packages or {}).items()}
         self.assets = {_normal(name): data for name, data in (assets or {}).items()}
         self.included: set[str] = set()
+        self.models: list[str] = []
 
     def beside(self, file: str, name: str) -> list[str]:
         """A name in the directory of an included file; nothing if the file is the model itself."""
         if file not in self.included:
             return []
         folder = os.path.dirname(file)
-        return [os.path.join(folder if self.directory is None else os.path.relpath(folder, self.directory), name)]
+        if self.directory is not None:
+            folder = os.path.relpath(folder or ".", self.directory)
+        return [os.path.normpath(os.path.join(folder, name))]
 
     def packaged(self, name: str) -> list[str]:
         """Paths that package://NAME/FILE may stand for, the likeliest first.

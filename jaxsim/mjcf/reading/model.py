@@ -15,6 +15,7 @@ from jaxsim.mjcf.reading.sections import Sections
 from jaxsim.mjcf.reading.tree import read_tree
 
 _MAX_NESTING = 20
+_MAX_MODELS = 1000
 
 
 def read_spec(root: Element, files: Files, problems: Problems, nesting: int = 0) -> Spec:
@@ -60,8 +61,11 @@ def _read_file(element: Element, files: Files, problems: Problems, nesting: int)
     path, text = files.read(*files.beside(element.place.file, file), file)
     if nesting > _MAX_NESTING:
         raise Fault(f"models are nested deeper than {_MAX_NESTING}: does {file!r} contain itself?")
+    files.models.append(path)
+    if len(files.models) > _MAX_MODELS:
+        raise Fault(f"more than {_MAX_MODELS} model files are read, {file!r} among them")
     own = Files(Path(os.path.dirname(path)) if files.directory is not None else None)
-    own.assets, own.packages = files.assets, files.packages
+    own.assets, own.packages, own.models = files.assets, files.packages, files.models
     inner = Problems()
     try:
         root, own = read_text(text, path, own, inner)
