@@ -21,6 +21,8 @@ def replicate(spec: Spec, element: Element, body: Item, subtree: Item, holder: I
         raise Fault("joints cannot be direct children; put them in a body")
     spec.copied += count * max(1, count_items(subtree))
     require_items(spec.copied)
+    if not np.all(np.isfinite(count * values["euler"])):
+        raise Fault(f"the turn of the last of {count} copies is not finite")
     pos, step = np.zeros(3), _turn(values["euler"], settings)
     for i in range(count):
         quat = _turn(i * values["euler"], settings)
