@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 from jaxsim.checks.support import admit
 from jaxsim.core.model import Model, from_fields
-from jaxsim.mjcf import compile_mjcf
+from jaxsim.mjcf import MjcfError, Problem, compile_mjcf
+from jaxsim.mjcf.assembly.compile import NO_MEMORY
 from jaxsim.mjcf.assembly.compiled import CompiledModel
 from jaxsim.mjcf.language.errors import Place
 
@@ -15,6 +16,7 @@ def load(
     *,
     max_contacts: int | None = None,
     assets: Mapping[str, bytes] | None = None,
+    packages: Mapping[str, str | os.PathLike] | None = None,
     compile_only: bool = False,
 ) -> Model:
     """Compile an MJCF or URDF model.
@@ -23,17 +25,25 @@ def load(
         source: path of an .xml or .urdf file, or XML text.
         max_contacts: slots of the contact buffer of one world; by default chosen from the geoms.
         assets: contents of files by name, looked up before the disk.
+        packages: folders by the NAME in package://NAME/FILE, as URDFs refer to files; by default the nearest
+            folder of that name among those that the model is in and those beside them.
         compile_only: return the Model even if some of its features cannot be simulated yet.
 
     Returns:
         The Model, on the default device, reals in the default float type. Nothing is compiled by XLA.
 
     Raises:
-        MjcfError: lists with file and line everything that is wrong or cannot be simulated.
+        MjcfError: lists with file and line everything that is wrong or cannot be simulated; also what is too large:
+            250,000 bodies, joints, geoms, sites, cameras and lights are possible, as many items of each other
+            kind, 15,000 degrees of freedom, 134 million numbers in one array, and sizes of 1e18 m
+            (jaxsim.mjcf.language.bounds).
     """
-    compiled = compile_mjcf(source, dict(assets) if assets else None)
-    model = from_fields(compiled, compiled.names)
-    return admit(model, max_contacts, compile_only, lambda kind, index: _place(compiled, kind, index))
+    compiled = compile_mjcf(source, dict(assets) if assets else None, packages)
+    try:
+        model = from_fields(compiled, compiled.names)
+        return admit(model, max_contacts, compile_only, lambda kind, index: _place(compiled, kind, index))
+    except MemoryError as error:
+        raise MjcfError([Problem(_place(compiled, "model", 0), f"{NO_MEMORY}: {error}")]) from None
 
 
 def _place(compiled: CompiledModel, kind: str, index: int) -> Place:

@@ -40,7 +40,7 @@ ORDER = {
     "": ("_guard core dynamics mjcf stages step rollout queries checks load interop", "the public names"),
 }
 TABLES = {"mjcf/language/table.py"}  # the whole MJCF language, one line for each attribute
-OPTIONAL = {"mujoco"}  # only what compares with it or exchanges with it needs it
+OPTIONAL = {"mujoco", "trimesh"}  # one to compare and exchange with, the other for mesh files that are rare
 UNSTABLE = ("jax.extend", "jax.interpreters", "jax.experimental", "jax._src")
 
 

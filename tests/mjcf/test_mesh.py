@@ -277,7 +277,7 @@ def test_fit(shape, fitaabb):
         ({"data": (CUBE + "v a b c\nf 1 2 3").encode(), "extension": ".obj"}, "not a number"),
         ({"data": (CUBE + "v nan 0 0\nf 1 2 3").encode(), "extension": ".obj"}, "not finite"),
         ({"data": (CUBE + "vn 0 0 1\nf 1 2 3").encode(), "extension": ".obj"}, "normals"),
-        ({"data": b"ply", "extension": ".ply"}, "unknown mesh file type"),
+        ({"data": b"fbx", "extension": ".fbx"}, "unknown mesh file type"),
         ({"data": (CUBE + QUADS).encode(), "extension": ".obj", "vertex": numbers(TETRAHEDRON)}, "twice"),
         ({"vertex": numbers(TETRAHEDRON)[:9]}, "at least 4"),
         ({"vertex": numbers(TETRAHEDRON)[:10]}, "multiple of 3"),

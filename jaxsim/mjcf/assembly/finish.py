@@ -69,6 +69,8 @@ def finish(spec: Spec, m: CompiledModel, problems: Problems) -> None:
         length_range(m, spec.length_range)
     except LengthRangeError as error:
         problems.add(spec.items("actuator")[error.actuator].place, str(error))
+    if not np.all(np.isfinite([m.stat.extent, m.stat.meaninertia, *m.stat.center])):
+        problems.add(spec.world.place, "the extent or the mean inertia of the model is not finite: what is so far off?")
     m.flg_gravcomp, m.flg_surfacevel, m.flg_adhesion = map(bool, (m.flg_gravcomp, m.flg_surfacevel, m.flg_adhesion))
     for name, value in vars(spec.statistic).items():
         if value is not None:

@@ -9,6 +9,7 @@ from jaxsim.core.enums import GeomType
 from jaxsim.mjcf.assets.hfield import HField, compile_hfield
 from jaxsim.mjcf.assets.mesh import MeshData, compile_mesh
 from jaxsim.mjcf.language.errors import Fault, Problems
+from jaxsim.mjcf.language.files import PACKAGE
 from jaxsim.mjcf.language.schema import ENUMS
 from jaxsim.mjcf.language.spec import Item, Spec
 
@@ -41,12 +42,25 @@ def _colliding_meshes(spec: Spec) -> set[str]:
     }
 
 
-def read_file(item: Item, *directories: str) -> bytes:
-    """Content of the file that an asset names, in the first of some directories that has it."""
-    name = item.file
-    if item.settings.strippath:
+def read_file(item: Item, sought: str) -> bytes:
+    """Content of the file that an asset names.
+
+    MuJoCo looks for the name in a directory (`sought`, below the model's); if it is not there, the name is one
+    in the directory of the included file that the asset is written in. Then it reads it from meshdir. For height
+    fields the two directories may differ, and a file that is only in the first is read from there.
+    """
+    settings, name = item.settings, item.file
+    used = settings.meshdir
+    if settings.strippath:
         name = os.path.basename(name.replace("\\", "/"))
-    return item.settings.files.read(*(os.path.join(directory, name) for directory in directories))[1]
+        return settings.files.read(os.path.join(used, name), os.path.join(sought, name))[1]
+    if name.startswith(PACKAGE):
+        return settings.files.read(*settings.files.packaged(name))[1]
+    beside = settings.files.beside(item.place.file, name)
+    places = [os.path.join(used, name), os.path.join(sought, name)]
+    if not settings.files.exists(places[1]):
+        places = [*beside, *(os.path.join(used, path) for path in beside), *places]
+    return settings.files.read(*places)[1]
 
 
 def extension(item: Item) -> str:
@@ -93,6 +107,6 @@ def _hfield(hfield: Item, _: bool) -> HField:
         nrow=hfield.nrow,
         ncol=hfield.ncol,
         elevation=hfield.elevation,
-        data=read_file(hfield, hfield.settings.assetdir, hfield.settings.meshdir) if hfield.file else None,
+        data=read_file(hfield, hfield.settings.assetdir) if hfield.file else None,
         extension=os.path.splitext(hfield.file or "")[1].lower(),
     )

@@ -6,6 +6,7 @@ import numpy as np
 
 from jaxsim.mjcf.algebra.conventions import EPS
 from jaxsim.mjcf.assets.png import read_grey
+from jaxsim.mjcf.language.bounds import require_numbers
 from jaxsim.mjcf.language.errors import Fault
 
 Array = np.ndarray
@@ -63,6 +64,7 @@ def _compile(size: Array, nrow: int, ncol: int, elevation: Array | None, data: b
         raise Fault(f"elevation has {np.size(elevation)} numbers; nrow={nrow} and ncol={ncol} need {nrow * ncol}")
     if nrow < 2 or ncol < 2:
         raise Fault(f"nrow={nrow} and ncol={ncol}; expected at least 2 of each, or a file")
+    require_numbers(nrow * ncol, "elevation")
     if data is None:
         given = np.zeros(nrow * ncol) if elevation is None else np.asarray(elevation)
         values = given.astype(np.float32).reshape(nrow, ncol)[::-1]

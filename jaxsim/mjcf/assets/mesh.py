@@ -22,7 +22,8 @@ from jaxsim.mjcf.assets.hull import (
     polygons,
 )
 from jaxsim.mjcf.assets.mesh_inertia import MODES, mass_properties
-from jaxsim.mjcf.assets.mesh_read import RawMesh, read_mesh
+from jaxsim.mjcf.assets.mesh_read import read_mesh
+from jaxsim.mjcf.assets.raw_mesh import RawMesh
 from jaxsim.mjcf.language.errors import Fault
 
 Array = np.ndarray

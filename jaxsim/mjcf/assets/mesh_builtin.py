@@ -5,10 +5,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from jaxsim.mjcf.assets.mesh_read import RawMesh
+from jaxsim.mjcf.assets.raw_mesh import RawMesh
 from jaxsim.mjcf.language.errors import Fault
 
 Array = np.ndarray
+MOST_VERTICES = 2**22
 
 
 def build(kind: str, params: Array) -> tuple[RawMesh, bool]:
@@ -27,6 +28,10 @@ def build(kind: str, params: Array) -> tuple[RawMesh, bool]:
     if not numbers <= len(params) <= numbers + optional:
         raise Fault(f"params of the builtin mesh '{kind}': {len(params)} numbers; expected {numbers}")
     return make(*(float(p) for p in params))
+
+
+def _require_few(*counts: int) -> None:
+    _require(math.prod(counts) <= MOST_VERTICES, f"it would have more than {MOST_VERTICES} vertices")
 
 
 def _require(ok: bool, what: str) -> None:
@@ -122,6 +127,7 @@ def _power(function: Callable, angle: Array, exponent: float) -> Array:
 def _supersphere(resolution: float, e: float, n: float) -> tuple[RawMesh, bool]:
     res = int(resolution)
     _require(res >= 3, "the resolution of a supersphere must be at least 3")
+    _require_few(res, res)
     _require(e >= 0 and n >= 0, "the exponents of a supersphere must not be negative")
     v = -math.pi / 2 + np.arange(1, res) * math.pi / res
     u = -math.pi + np.arange(res) * 2 * math.pi / res
@@ -143,6 +149,7 @@ def _supersphere(resolution: float, e: float, n: float) -> tuple[RawMesh, bool]:
 def _supertorus(resolution: float, radius: float, s: float, t: float) -> tuple[RawMesh, bool]:
     res = int(resolution)
     _require(res >= 3, "the resolution of a supertorus must be at least 3")
+    _require_few(res, res)
     _require(0 < radius <= 1, "the radius of a supertorus must be in (0, 1]")
     _require(s > 0 and t > 0, "the exponents of a supertorus must be positive")
     angle = 2 * math.pi * np.arange(res) / res
@@ -158,6 +165,7 @@ def _supertorus(resolution: float, radius: float, s: float, t: float) -> tuple[R
 def _cone(nvert: float, radius: float) -> tuple[RawMesh, bool]:
     n = int(nvert)
     _require(n >= 3, "a cone needs at least 3 vertices")
+    _require_few(2, n)
     _require(0 <= radius <= 1, "the radius of a cone must be in [0, 1]")
     angle = 2 * np.arange(2 * n) * math.pi / n
     ring = np.stack([np.cos(angle), np.sin(angle), np.full(2 * n, -1.0)], axis=1)
@@ -180,6 +188,7 @@ def _wedge(res_phi: float, res_theta: float, fov_phi: float, fov_theta: float, g
     """Part of a unit sphere seen from its centre; each vertex has three normals, outwards and tangent."""
     n, k = int(res_phi), int(res_theta)
     _require(n > 0 and k > 0, "the resolutions of a wedge must be positive")
+    _require_few(n, k)
     _require(
         0 < fov_phi <= 180 and 0 < fov_theta <= 90,
         "the fields of view must be in (0, 180] and (0, 90] degrees",
@@ -198,6 +207,7 @@ def _wedge(res_phi: float, res_theta: float, fov_phi: float, fov_theta: float, g
 def _plate(res_x: float, res_y: float) -> tuple[RawMesh, bool]:
     n, k = int(res_x), int(res_y)
     _require(n > 0 and k > 0, "the resolutions of a plate must be positive")
+    _require_few(n, k)
     x, y = np.meshgrid(-1 + (np.arange(n) + 0.5) * 2 / n, -1 + (np.arange(k) + 0.5) * 2 / k, indexing="ij")
     vert = np.stack([x.ravel(), y.ravel(), np.full(n * k, -1.0)], axis=1)
     i, j = np.meshgrid(np.arange(1, n), np.arange(1, k), indexing="ij")
@@ -209,6 +219,7 @@ def _plate(res_x: float, res_y: float) -> tuple[RawMesh, bool]:
 def _counts(values: tuple[float, ...], least: int) -> tuple[int, int, int]:
     x, y, z = (int(v) for v in values)
     _require(min(x, y, z) >= least, f"the counts must be at least {least}")
+    _require_few(x, y, z)
     return x, y, z
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxsim.mjcf.assets.marching_cubes import marching_cubes
-from jaxsim.mjcf.assets.mesh_read import RawMesh
+from jaxsim.mjcf.assets.raw_mesh import RawMesh
 from jaxsim.mjcf.language.errors import Fault
 
 Array = np.ndarray

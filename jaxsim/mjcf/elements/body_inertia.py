@@ -88,6 +88,8 @@ def _bound_inertia(body: Item) -> None:
     body.inertia = np.maximum(body.inertia, settings.boundinertia)
     if body.mass < 0 or np.any(body.inertia < 0):
         raise Fault("mass and inertia must not be negative")
+    if not np.all(np.isfinite([body.mass, *body.inertia])):
+        raise Fault(f"its mass {body.mass:g} kg or its inertia is too large")
     a, b, c = body.inertia
     if a + b < c or a + c < b or b + c < a:
         if not settings.balanceinertia:

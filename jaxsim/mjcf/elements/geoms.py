@@ -112,4 +112,6 @@ def _mass(geom: Item, infer: bool) -> None:
             geom.inertia = inertia.inertia(geom.type, mass, geom.size, geom.shellinertia)
         if mass < 0 or geom.density < 0 or np.any(geom.inertia < 0):
             raise Fault("mass, inertia and density must not be negative")
+        if not np.all(np.isfinite([mass, *geom.inertia])):
+            raise Fault(f"its mass {mass:g} kg or its inertia is too large")
     geom.mass = mass

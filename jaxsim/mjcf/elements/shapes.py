@@ -6,6 +6,7 @@ from jaxsim.core.enums import GeomType
 from jaxsim.mjcf.algebra.conventions import EPS, normalize
 from jaxsim.mjcf.algebra.frames import from_z_axis
 from jaxsim.mjcf.elements.orientation import orientation
+from jaxsim.mjcf.language.bounds import MAX_SIZE
 from jaxsim.mjcf.language.errors import Fault
 from jaxsim.mjcf.language.spec import Item
 
@@ -46,11 +47,17 @@ def set_frame(item: Item) -> None:
 
 
 def check_size(item: Item) -> None:
-    """Raise Fault unless the size parameters that the type uses are positive."""
+    """Raise Fault unless the size parameters that the type uses are positive, and none is absurd."""
     if np.any(np.isnan(item.size)):
         raise Fault("size is not a number")
     if item.type == GeomType.PLANE:
         if item.size[2] <= 0:
             raise Fault("the third size of a plane (its grid spacing) must be positive")
     elif np.any(item.size[: SIZES[item.type]] <= 0):
-        raise Fault(f"size='{' '.join(f'{s:g}' for s in item.size)}': the first {SIZES[item.type]} must be positive")
+        raise Fault(f"size='{_text(item.size)}': the first {SIZES[item.type]} must be positive")
+    elif np.any(item.size > MAX_SIZE):
+        raise Fault(f"size='{_text(item.size)}': at most {MAX_SIZE:g} m is possible")
+
+
+def _text(size: np.ndarray) -> str:
+    return " ".join(f"{s:g}" for s in size)

@@ -95,6 +95,8 @@ class Spec:
         self.unsupported: list[tuple[str, int, str]] = []
         self.world: Item
         self.option_place: Place
+        self.size_place: Place
+        self.copied = 0  # elements that replicate and attach have made
 
     def bodies(self) -> list[Item]:
         """All bodies, parents before children, in depth-first order."""

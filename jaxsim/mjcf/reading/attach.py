@@ -1,10 +1,11 @@
 """`attach`: a copy of a body, of a frame or of a whole model, from another model or from the same one."""
 
+from jaxsim.mjcf.language.bounds import require_items
 from jaxsim.mjcf.language.element import Element
 from jaxsim.mjcf.language.errors import Fault, Problems, nearest
 from jaxsim.mjcf.language.spec import Item, Spec
 from jaxsim.mjcf.reading.conflicts import resolve_conflicts
-from jaxsim.mjcf.reading.copies import ASSETS, Renaming, copy_body, copy_contents, copy_references
+from jaxsim.mjcf.reading.copies import ASSETS, Renaming, copy_body, copy_contents, copy_references, count_items
 
 
 def attach(spec: Spec, element: Element, body: Item, frame: Item | None, problems: Problems) -> None:
@@ -28,6 +29,8 @@ def attach(spec: Spec, element: Element, body: Item, frame: Item | None, problem
         raise problems.missing(name, message) if source is spec else Fault(message)
     if kind and any(item.name == rename(name) for item in spec.items(kind)):
         raise Fault(f"a {kind} called {rename(name)!r} exists already")
+    spec.copied += 1 + count_items(found.body if kind == "frame" else found)
+    require_items(spec.copied)
     if source is not spec:
         resolve_conflicts(spec, source)
         _copy_assets(source, spec, rename)

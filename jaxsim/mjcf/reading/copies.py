@@ -60,6 +60,12 @@ class Renaming:
         return [name in self.names.get(kind, ()) for _, kind, name in found if kind not in ASSETS]
 
 
+def count_items(body: Item) -> int:
+    """Number of bodies, and of what they contain, below a body."""
+    own = sum(len(body.contents[kind]) for kind in IN_BODY)
+    return own + sum(1 + count_items(child) for child in body.contents["body"])
+
+
 def copy_body(source: Item, parent: Item, rename: Renaming) -> Item:
     """A copy of a body and of all that it contains."""
     body = rename.copies[source] = Item(**vars(source))

@@ -7,6 +7,7 @@ relative to the including file, and no file may be included twice.
 import contextlib
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from xml.parsers import expat
 
@@ -18,7 +19,10 @@ MAX_DEPTH = 1000
 
 
 def read_source(
-    source: str | os.PathLike, assets: dict[str, bytes] | None, problems: Problems
+    source: str | os.PathLike,
+    assets: dict[str, bytes] | None,
+    packages: Mapping[str, str | os.PathLike] | None,
+    problems: Problems,
 ) -> tuple[Element, Files]:
     """The element tree of a path or of XML text, includes resolved.
 
@@ -26,9 +30,9 @@ def read_source(
         MjcfError: malformed XML, missing or repeated include.
     """
     if isinstance(source, str) and "<" in source:
-        return read_text(source.encode("utf-8", "replace"), "<string>", Files(None, assets), problems)
+        return read_text(source.encode("utf-8", "replace"), "<string>", Files(None, assets, packages), problems)
     path = Path(source)
-    files = Files(path.parent, assets)
+    files = Files(path.parent, assets, packages)
     place = Place(str(path), 1, "mujoco")
     try:
         name, text = files.read(path.name)
@@ -41,7 +45,7 @@ def read_text(text: bytes, file: str, files: Files, problems: Problems) -> tuple
     """The element tree of XML text that stands for `file`."""
     root = parse(text, file)
     own = {os.path.abspath(file)} if files.directory is not None else set()
-    _include(root, "", files, own, problems)
+    _include(root, files, own, problems)
     problems.check()
     return root, files
 
@@ -98,19 +102,19 @@ def _parse(source: str, file: str, stack: list[Element]) -> Element:
     return document.children[0]
 
 
-def _include(element: Element, directory: str, files: Files, included: set[str], problems: Problems) -> None:
+def _include(element: Element, files: Files, included: set[str], problems: Problems) -> None:
     """Replace every <include> below element by the children of the file it names."""
     children: list[Element] = []
     for child in element.children:
         if child.tag.lower() != "include":
-            _include(child, directory, files, included, problems)
+            _include(child, files, included, problems)
             children.append(child)
             continue
-        children += problems.attempt(child.place, _included, child, directory, files, included, problems) or []
+        children += problems.attempt(child.place, _included, child, files, included, problems) or []
     element.children = children
 
 
-def _included(include: Element, directory: str, files: Files, included: set[str], problems: Problems) -> list[Element]:
+def _included(include: Element, files: Files, included: set[str], problems: Problems) -> list[Element]:
     name = include.attributes.get("file")
     if name is None:
         raise Fault("attribute 'file' is missing")
@@ -118,14 +122,14 @@ def _included(include: Element, directory: str, files: Files, included: set[str]
         problems.remark(include.place, f"unknown attribute {extra[0]!r}; ignored, as MuJoCo does")
     if include.children:
         raise Fault("it has children, but none are allowed")
-    path, text = files.read(name, os.path.join(directory, name))
+    path, text = files.read(name, *files.beside(include.place.file, name))
     identity = os.path.abspath(path)
     if identity in included:
         raise Fault(f"file {name!r} is already included, and a file may be included once")
     included.add(identity)
+    files.included.add(path)
     root = parse(text, path)
     if not root.children:
         raise Fault(f"file {name!r} has no elements to include")
-    here = os.path.dirname(path) if files.directory is None else os.path.relpath(os.path.dirname(path), files.directory)
-    _include(root, here, files, included, problems)
+    _include(root, files, included, problems)
     return root.children

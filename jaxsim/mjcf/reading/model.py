@@ -15,6 +15,7 @@ from jaxsim.mjcf.reading.sections import Sections
 from jaxsim.mjcf.reading.tree import read_tree
 
 _MAX_NESTING = 20
+_MAX_MODELS = 1000
 
 
 def read_spec(root: Element, files: Files, problems: Problems, nesting: int = 0) -> Spec:
@@ -37,8 +38,7 @@ def read_spec(root: Element, files: Files, problems: Problems, nesting: int = 0)
 def _read_asset(element: Element, spec: Spec, problems: Problems, nesting: int) -> None:
     """Add the model that a model asset names."""
     name = element.values.get("name")
-    file = element.values.get("file", "")
-    child = problems.attempt(element.place, _read_file, file, spec.files, problems, nesting + 1)
+    child = problems.attempt(element.place, _read_file, element, spec.files, problems, nesting + 1)
     if child is not None:
         spec.models[name or child.model_name] = child
     elif name:
@@ -47,21 +47,25 @@ def _read_asset(element: Element, spec: Spec, problems: Problems, nesting: int) 
         problems.leave_out_unknown()
 
 
-def _read_file(file: str, files: Files, problems: Problems, nesting: int) -> Spec:
-    """The Spec of a model file named relative to the directory of the model that names it.
+def _read_file(element: Element, files: Files, problems: Problems, nesting: int) -> Spec:
+    """The Spec of a model file, named relative to the directory of the included file or the model that names it.
 
     What MuJoCo passes over in it is added to the remarks.
 
     Raises:
         Fault: the file cannot be read, or has problems of its own.
     """
+    file = element.values.get("file", "")
     if not file:
         raise Fault("attribute 'file' is missing")
-    path, text = files.read(file)
+    path, text = files.read(*files.beside(element.place.file, file), file)
     if nesting > _MAX_NESTING:
         raise Fault(f"models are nested deeper than {_MAX_NESTING}: does {file!r} contain itself?")
-    own = Files(Path(os.path.dirname(path)) if files.directory is not None else None, {})
-    own.assets = files.assets
+    files.models.append(path)
+    if len(files.models) > _MAX_MODELS:
+        raise Fault(f"more than {_MAX_MODELS} model files are read, {file!r} among them")
+    own = Files(Path(os.path.dirname(path)) if files.directory is not None else None)
+    own.assets, own.packages, own.models = files.assets, files.packages, files.models
     inner = Problems()
     try:
         root, own = read_text(text, path, own, inner)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxsim.mjcf.language.bounds import MAX_ITEMS, require_items
 from jaxsim.mjcf.language.defaults import overlay
 from jaxsim.mjcf.language.element import Element
 from jaxsim.mjcf.language.errors import Fault, Problems
@@ -36,6 +37,7 @@ def read_options(root: Element, spec: Spec, problems: Problems) -> None:
         for flag in section.find("flag"):
             spec.authored |= set(flag.values)
     spec.option_place = next((section.place for section in root.find("option")), root.place)
+    spec.size_place = next((section.place for section in root.find("size") if section.values), root.place)
     spec.znear = merged.get("visual", {}).get("znear", 0.01)
 
 
@@ -86,6 +88,10 @@ def _size(section: Element, merged: dict[str, dict[str, Any]]) -> None:
     for name, value in section.values.items():
         if isinstance(value, int) and value < -1:
             raise Fault(f"{name}={value}: the least value is -1")
+    nkey = merged["size"]["nkey"]
+    if nkey > MAX_ITEMS:
+        merged["size"]["nkey"] = -1  # nobody is to make them
+        require_items(nkey, "the list of keyframes")
     memory = section.values.get("memory", "-1").strip()
     if memory != "-1" and not memory.rstrip("KMGTPEkmgtpe").isdecimal():
         raise Fault(f"memory={memory!r}: expected a whole number with an optional suffix K, M, G, T, P or E")

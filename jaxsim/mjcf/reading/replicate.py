@@ -5,19 +5,24 @@ from types import SimpleNamespace
 import numpy as np
 
 from jaxsim.mjcf.algebra.frames import compose, from_euler
+from jaxsim.mjcf.language.bounds import require_items
 from jaxsim.mjcf.language.element import Element
 from jaxsim.mjcf.language.errors import Fault
 from jaxsim.mjcf.language.schema import defaults
 from jaxsim.mjcf.language.spec import Item, Spec
-from jaxsim.mjcf.reading.copies import REFERRING, Renaming, copy_contents, copy_references
+from jaxsim.mjcf.reading.copies import REFERRING, Renaming, copy_contents, copy_references, count_items
 
 
 def replicate(spec: Spec, element: Element, body: Item, subtree: Item, holder: Item) -> None:
     """Put `count` copies of a subtree into a body, each displaced and turned from the one before."""
     values = defaults("replicate") | element.values
-    count, settings = values["count"] or 0, spec.settings
+    count, settings = max(0, values["count"] or 0), spec.settings
     if any(joint.frame is not None for joint in subtree.contents["joint"]):
         raise Fault("joints cannot be direct children; put them in a body")
+    spec.copied += count * max(1, count_items(subtree))
+    require_items(spec.copied)
+    if not np.all(np.isfinite(count * values["euler"])):
+        raise Fault(f"the turn of the last of {count} copies is not finite")
     pos, step = np.zeros(3), _turn(values["euler"], settings)
     for i in range(count):
         quat = _turn(i * values["euler"], settings)

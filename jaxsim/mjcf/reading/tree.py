@@ -11,6 +11,7 @@ from jaxsim.mjcf.language.errors import Problems
 from jaxsim.mjcf.language.schema import defaults
 from jaxsim.mjcf.language.spec import Item, Spec, make, new_body
 from jaxsim.mjcf.reading.attach import attach
+from jaxsim.mjcf.reading.expanded_size import check_expanded_size
 from jaxsim.mjcf.reading.replicate import replicate
 from jaxsim.mjcf.reading.sections import Sections
 
@@ -19,6 +20,7 @@ def read_tree(root: Element, spec: Spec, sections: Sections, problems: Problems)
     """Read the world body, and all that is in it, into a Spec."""
     spec.world = new_body({**defaults("body"), "name": "world"}, root.place, spec.settings)
     tree = _Tree(spec, sections, problems)
+    check_expanded_size(root.find("worldbody"), spec, problems)
     for section in root.find("worldbody"):
         tree.contents(section, spec.world, None, spec.defaults.main)
 
