@@ -51,6 +51,7 @@ TOO_LARGE = {
     "nested copies": (document(nested(100, 6, GEOM)), ":4: <replicate>: the model would have 1000000000000 elements"),
     "deeply nested copies": (document(nested(10**9, 200, GEOM)), ":4: <replicate>: the model would have 1e"),
     "attached copies": (document(doubled(40)), ":4: <attach>: the model would have .* elements"),
+    "turns": (document(f'<replicate count="5" euler="0 0 1e308">{GEOM}</replicate>'), ":4: <replicate>: the turn of"),
     "keyframes": (
         document(GEOM, '<size nkey="2000000000"/>'),
         ":2: <size>: the list of keyframes would have 2000000000",
