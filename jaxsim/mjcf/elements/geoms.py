@@ -1,12 +1,12 @@
 """Geoms: frame, size, mass, bounding volumes, fluid coefficients."""
 
-import math
 from typing import Any
 
 import numpy as np
 
 from jaxsim.algebra import quaternion, vector
 from jaxsim.core.enums import MAXVAL, GeomType
+from jaxsim.dynamics.reference import BOUND, hfield_bound
 from jaxsim.mjcf.algebra.conventions import EPS
 from jaxsim.mjcf.algebra.frames import compose
 from jaxsim.mjcf.elements import inertia
@@ -73,26 +73,25 @@ def _mesh_frame(geom: Item, mesh: Any) -> None:
 def _bounds(geom: Item) -> tuple[np.ndarray, float]:
     """Bounding box (centre, half size) in the geom's frame, and radius of the bounding sphere."""
     size = geom.size
-    zero = np.zeros(3)
     match geom.type:
         case GeomType.PLANE:
             return np.array([0, 0, -MAXVAL / 2, MAXVAL, MAXVAL, MAXVAL / 2]), 0.0
         case GeomType.HFIELD:
             x, y, top, bottom = geom.hfield_data.size
             box = np.array([0, 0, (top - bottom) / 2, x, y, (top + bottom) / 2])
-            return box, math.sqrt(x * x + y * y + max(top * top, bottom * bottom))
-        case GeomType.SPHERE:
-            return np.concatenate([zero, np.full(3, size[0])]), float(size[0])
-        case GeomType.CAPSULE:
-            length = size[0] + size[1]
-            return np.concatenate([zero, [size[0], size[0], length]]), float(length)
-        case GeomType.CYLINDER:
-            return np.concatenate([zero, [size[0], size[0], size[1]]]), math.hypot(size[0], size[1])
+            return box, float(hfield_bound(np.array([[x, y, top, bottom]]))[0])
         case GeomType.MESH | GeomType.SDF:
             low, high = geom.mesh_data.aamm[:3], geom.mesh_data.aamm[3:]
             return np.concatenate([(high + low) / 2, (high - low) / 2]), float(np.sqrt(size @ size))
-    radius = max(size) if geom.type == GeomType.ELLIPSOID else np.sqrt(size @ size)
-    return np.concatenate([zero, size]), float(radius)
+        case GeomType.SPHERE:
+            half = np.full(3, size[0])
+        case GeomType.CAPSULE:
+            half = np.array([size[0], size[0], size[0] + size[1]])
+        case GeomType.CYLINDER:
+            half = np.array([size[0], size[0], size[1]])
+        case _:
+            half = size
+    return np.concatenate([np.zeros(3), half]), float(BOUND[geom.type](np.asarray(size)[None])[0])
 
 
 def _mass(geom: Item, infer: bool) -> None:
