@@ -10,8 +10,6 @@ import pytest
 import jaxsim as js
 from jaxsim.core.enums import WarningType
 
-pytestmark = pytest.mark.usefixtures("optimized")
-
 SHORT, LONG = 10, 100
 
 

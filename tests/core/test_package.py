@@ -65,8 +65,12 @@ def _imported() -> set[str]:
 def test_what_is_required_is_imported_and_what_is_imported_is_required():
     required = {Requirement(line).name for line in _project()["dependencies"]}
     modules = {"pillow": "PIL"}
-    # jax does not work without jaxlib, whose version has to go with it; mujoco is imported only where it is compared with
-    assert {modules.get(name, name) for name in required} - {"jaxlib"} == _imported() - {"mujoco", "jaxlib"}
+    # jax does not work without jaxlib, whose version has to go with it; trimesh reads DAE files by pycollada; mujoco is
+    # imported only where it is compared with
+    assert {modules.get(name, name) for name in required} - {"jaxlib", "pycollada"} == _imported() - {
+        "mujoco",
+        "jaxlib",
+    }
 
 
 def test_this_jax_is_one_of_those_that_are_declared():

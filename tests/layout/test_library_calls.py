@@ -66,7 +66,7 @@ def _programs(name: str):
     )
 
 
-@pytest.mark.parametrize("name, chosen", [("quadruped", ("transition_jacobians", "gradient")), ("free", ())])
+@pytest.mark.parametrize("name, chosen", [("quadruped", ("gradient",)), ("free", ())])
 @pytest.mark.usefixtures("float32")
 def test_no_program_has_a_library_call_that_may_split(name, chosen):
     for what, fun, args in _programs(name):
@@ -89,9 +89,10 @@ from jaxsim import models
 model = js.load(models.path("quadruped"))
 data = js.forward(model, js.make_data(model, 0 if model.nkey else None))
 batch = jax.vmap(lambda v: data.replace(qvel=v))(0.1 * jax.random.normal(jax.random.key(0), (50, model.nv)))
-run = jax.jit(jax.vmap(js.transition_jacobians, in_axes=(None, 0)))
+run = jax.jit(jax.vmap(js.transition_jacobians, in_axes=(None, 0))).lower(model, batch).compile()
 for _ in range(100):
     result = jax.block_until_ready(run(model, batch))
+print(run.as_text())
 print("finite", all(bool(jnp.isfinite(x).all()) for x in result))
 """
 
@@ -99,4 +100,5 @@ print("finite", all(bool(jnp.isfinite(x).all()) for x in result))
 def test_a_hundred_batches_of_jacobians_come_back():
     """In a process of its own with a limit of time, because what fails here waits for ever."""
     done = subprocess.run([sys.executable, "-c", REPEATS], capture_output=True, text=True, timeout=600)
-    assert done.stdout.strip() == "finite True", done.stderr[-2000:]
+    assert done.stdout.strip().endswith("finite True"), done.stderr[-2000:]
+    assert "HloModule" in done.stdout and not splitting_calls(done.stdout)
