@@ -8,7 +8,8 @@ import numpy as np
 from jax import lax
 
 from jaxsim.algebra import vector
-from jaxsim.algebra.select import take
+from jaxsim.algebra.select import products, take
+from jaxsim.algebra.structured import product
 from jaxsim.algebra.tree import ancestor
 from jaxsim.collision.slots import ContactSlots, of_slots, pairs_of, slot_params
 from jaxsim.constraint.impedance import impedance, reference, regularization
@@ -27,6 +28,7 @@ class ContactRows(NamedTuple):
     """
 
     J: Array  # [n, dim, nv] relative velocity of the bodies along each axis
+    motion: "ContactMotion"  # what J is made of
     D: Array  # [n, dim] (pyramidal: the edges' common D in column 0; idle contacts: 0)
     aref: Array  # [n, dim] m/s^2, rad/s^2
     friction: Array  # [n, dim - 1]
@@ -34,6 +36,24 @@ class ContactRows(NamedTuple):
     condim: Array  # [n] number of axes, 0 for idle contacts
     pos: Array  # [n]
     margin: Array  # [n] m
+
+
+class ContactMotion(NamedTuple):
+    """What J [n, dim, nv] is made of: J_cij = sum over sides of moves_cj wrench_ci . cdof_j."""
+
+    cdof: Array  # [nv, 6]
+    wrenches: tuple[Array, ...]  # [n, dim, 6] each: the unit force or torque along an axis, about the com of a tree
+    moves: tuple[Array, ...]  # [n, nv] each: 1 where a dof moves body 2, -1 where it moves body 1, else 0
+
+
+def contact_velocity(motion: ContactMotion, x: Array) -> Array:
+    """J x [n dim] without J, for x [nv]: what the bodies' motions do along the axes of contacts."""
+    spread = motion.cdof * x[:, None]
+    parts = [
+        jnp.sum(wrench * lax.dot(moves, spread, precision=lax.Precision.HIGHEST)[:, None], axis=-1)
+        for wrench, moves in zip(motion.wrenches, motion.moves)
+    ]
+    return sum(parts[1:], parts[0]).reshape(-1)
 
 
 def contact_rows(m: Model, d: Data, slots: ContactSlots) -> ContactRows:
@@ -47,8 +67,9 @@ def contact_rows(m: Model, d: Data, slots: ContactSlots) -> ContactRows:
     pos = jnp.where(active, slots.dist - p.margin, 0)
     condim = jnp.where(active, of_slots(m, slots, jnp.asarray(pairs_of(m).condim, jnp.int32)), 0)
 
-    J = contact_jacobian(m, d, slots, dim)
-    velocity = jnp.sum(J * d.qvel[None, None], axis=-1)
+    motion = contact_motion(m, d, slots, dim)
+    J = contact_jacobian(motion)
+    velocity = product(contact_velocity, as_matrix(J), motion, d.qvel).reshape(J.shape[:2])
     imp = impedance(m, p.solref, p.solimp, pos)
     normal = -imp.stiffness * imp.imp * pos
     damping = jnp.broadcast_to(imp.damping[:, None], velocity.shape)
@@ -62,7 +83,7 @@ def contact_rows(m: Model, d: Data, slots: ContactSlots) -> ContactRows:
     aref = jnp.concatenate([(aref[:, 0] + normal)[:, None], aref[:, 1:]], axis=1)
     live = np.arange(dim, dtype=np.int32)[None] < condim[:, None]
     friction = p.friction[:, : max(dim - 1, 0)]
-    return ContactRows(J, jnp.where(live, D, 0), aref, friction, mu, condim, slots.dist, p.margin)
+    return ContactRows(J, motion, jnp.where(live, D, 0), aref, friction, mu, condim, slots.dist, p.margin)
 
 
 def _pyramidal_D(imp: Array, translation: Array, friction: Array, mu: Array, condim: Array) -> Array:
@@ -89,42 +110,49 @@ def _friction_damping(m: Model, damping: Array, solreffriction: Array, solimp: A
     return jnp.concatenate([damping[:, :1], tangent], axis=1)
 
 
-def contact_jacobian(m: Model, d: Data, slots: ContactSlots, dim: int) -> Array:
+def contact_motion(m: Model, d: Data, slots: ContactSlots, dim: int) -> ContactMotion:
+    """The first dim axes of each contact as wrenches, and the dofs that move its bodies."""
+    pairs = pairs_of(m)
+    body1, body2 = m.geom_bodyid[pairs.geom1], m.geom_bodyid[pairs.geom2]
+    moves, dtype = ancestor(m.topology), slots.frame.dtype
+    if m.ntree <= 1:  # one com serves both bodies
+        moved = of_slots(m, slots, jnp.asarray(moves[body2] - moves[body1], dtype))
+        root = int(m.body_rootid[m.dof_bodyid[0]])
+        center = jnp.broadcast_to(d.subtree_com[root][None], slots.pos.shape)
+        return ContactMotion(d.cdof, (_wrenches(slots.frame, slots.pos - center, dim),), (moved,))
+    wrenches, sides = [], []
+    for body, sign in ((body2, 1), (body1, -1)):
+        if moves[body].any():
+            sides.append(of_slots(m, slots, jnp.asarray(sign * moves[body], dtype)))
+            center = of_slots(m, slots, take(d.subtree_com, m.body_rootid[body]))
+            wrenches.append(_wrenches(slots.frame, slots.pos - center, dim))
+    return ContactMotion(d.cdof, tuple(wrenches), tuple(sides))
+
+
+def contact_jacobian(motion: ContactMotion) -> Array:
     """Velocity of body 2 relative to body 1 along the contact axes, per unit qvel [n, dim, nv].
 
     With w the unit force (or torque) along an axis moved to the com of a tree, a dof contributes w . cdof,
     counted +1 where it moves body 2 and -1 where it moves body 1.
     """
-    pairs = pairs_of(m)
-    body1, body2 = m.geom_bodyid[pairs.geom1], m.geom_bodyid[pairs.geom2]
-    frame = slots.frame
-    moves = ancestor(m.topology)
-    if m.ntree <= 1:
-        moved = of_slots(m, slots, jnp.asarray(moves[body2] - moves[body1], frame.dtype))
-        root = int(m.body_rootid[m.dof_bodyid[0]])
-        center = jnp.broadcast_to(d.subtree_com[root][None], slots.pos.shape)
-        return moved[:, None] * _along(d, frame, slots.pos - center, dim)
-    total = None
-    for body, sign in ((body2, 1), (body1, -1)):
-        if not moves[body].any():
-            continue
-        moved = of_slots(m, slots, jnp.asarray(sign * moves[body], frame.dtype))
-        center = of_slots(m, slots, take(d.subtree_com, m.body_rootid[body]))
-        part = moved[:, None] * _along(d, frame, slots.pos - center, dim)
-        total = part if total is None else total + part
-    return total
+    parts = []
+    for wrench, moves in zip(motion.wrenches, motion.moves):
+        n, dim, _ = wrench.shape
+        parts.append(moves[:, None] * products(wrench.reshape(n * dim, 6), motion.cdof).reshape(n, dim, -1))
+    return sum(parts[1:], parts[0])
 
 
-def _along(d: Data, frame: Array, arm: Array, dim: int) -> Array:
-    """w . cdof for the first dim axes of each contact [n, dim, nv]."""
-    n = frame.shape[0]
+def as_matrix(J: Array) -> Array:
+    """Contact Jacobians [n, dim, nv] as one matrix [n dim, nv]."""
+    return J.reshape(-1, J.shape[-1])
+
+
+def _wrenches(frame: Array, arm: Array, dim: int) -> Array:
+    """Unit forces along the first dim axes of each contact, from a third one on torques [n, dim, 6]."""
     linear = frame[:, : min(dim, 3)]
     torque = vector.cross(jnp.broadcast_to(arm[:, None], linear.shape), linear)
     wrench = vector.join(torque, linear)
     if dim > 3:
         spin = frame[:, : dim - 3]
         wrench = jnp.concatenate([wrench, vector.join(spin, jnp.zeros_like(spin))], axis=1)
-    flat = lax.dot_general(
-        wrench.reshape(n * dim, 6), d.cdof, (((1,), (1,)), ((), ())), precision=lax.Precision.HIGHEST
-    )
-    return flat.reshape(n, dim, -1)
+    return wrench

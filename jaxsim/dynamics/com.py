@@ -1,15 +1,18 @@
 """The com-based frame: centres of mass, motion axes, inertias, velocities (mj_comPos, mj_crb, mj_comVel)."""
 
+from typing import NamedTuple
+
 import jax.numpy as jnp
 import numpy as np
 
 from jaxsim.algebra import spatial, vector
 from jaxsim.algebra.arrays import Array, namespace, rows_of
-from jaxsim.algebra.select import gather_groups, product, products, take
+from jaxsim.algebra.select import gather_groups, matmul, product, products, take
 from jaxsim.algebra.tree import ancestor, dof_chain, dof_local_com, subtree, velocity_before
 from jaxsim.core.data import Data
 from jaxsim.core.enums import MINVAL, DisableBit, JointType
 from jaxsim.core.model import Model
+from jaxsim.core.topology import Topology
 from jaxsim.dynamics.armature import joint_armature
 
 
@@ -78,6 +81,28 @@ def crb(m: Model, d: Data) -> Data:
     half = half * xp.asarray(lower - 0.5 * np.eye(m.nv), dtype)  # half the diagonal, then add the transpose
     armature = joint_armature(m)[:, None] * xp.asarray(np.eye(m.nv), dtype)
     return d.replace(qM=half + xp.swapaxes(half, -1, -2) + armature)
+
+
+class Inertia(NamedTuple):
+    """What qM [nv, nv] is made of, to multiply by it without it."""
+
+    cdof: Array  # [nv, 6]
+    cinert: Array  # [nbody, 10]
+    armature: Array  # [nv] of joints
+    tendons: Array | None  # [nv, nv] what tendons add
+
+
+def inertia_of(m: Model, d: Data, tendons: Array | None) -> Inertia:
+    """The parts of qM [nv, nv], of which `tendons` [nv, nv] is what `tendon_inertia` gives."""
+    return Inertia(d.cdof, d.cinert, joint_armature(m), tendons)
+
+
+def inertia_product(t: Topology, parts: Inertia, x: Array) -> Array:
+    """qM x [nv]: the forces that move bodies with the accelerations of x [nv] at rest."""
+    cacc = product(ancestor(t), parts.cdof * x[:, None])
+    total = product(subtree(t), spatial.inertia_mul(parts.cinert, cacc))
+    force = vector.dot(parts.cdof, take(total, t.dof_bodyid)) + parts.armature * x
+    return force if parts.tendons is None else force + matmul(parts.tendons, x)
 
 
 def com_vel(m: Model, d: Data) -> tuple[Data, Array]:

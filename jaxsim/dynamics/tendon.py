@@ -38,9 +38,15 @@ def _fixed(m: Model, d: Data) -> tuple[Array, Array]:
 
 
 def tendon_armature(m: Model, d: Data, ten_J: Array) -> Data:
-    """Add the inertia of tendons to qM [nv, nv]: J^T diag(armature) J, where MuJoCo's M has entries."""
+    """Add the inertia of tendons to qM [nv, nv]."""
+    added = tendon_inertia(m, ten_J)
+    return d if added is None else d.replace(qM=d.qM + added)
+
+
+def tendon_inertia(m: Model, ten_J: Array) -> Array | None:
+    """J^T diag(armature) J [nv, nv], where MuJoCo's M has entries; None without tendons."""
     if not m.ntendon:
-        return d
+        return None
     xp = namespace(ten_J)
     added = matmul(xp.swapaxes(ten_J * armature_of_tendons(m)[:, None], -1, -2), ten_J)
-    return d.replace(qM=d.qM + added * xp.asarray(coupled(m.topology), added.dtype))
+    return added * xp.asarray(coupled(m.topology), added.dtype)

@@ -14,10 +14,21 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxsim.layout.evaluate import Line, Slot, apply, flatten, kernel_size, run, value_of
-from jaxsim.layout.world import Value, World, first, one_kernel, spread
+from jaxsim.layout.world import Value, World, first, one_kernel, settled, spread
 
 LONGEST = 300  # primitives in a region
 SHORTEST = 4
+MOST_REPEATED = 40  # operations for each number of a value, that XLA may do again where the value is read
+
+# primitives that move numbers about, and those whose results XLA stores: our rules say so, or they are costly
+MOVES = {
+    *("broadcast_in_dim", "convert_element_type", "copy", "neg", "reshape", "rev", "slice", "split", "squeeze"),
+    *("stop_gradient", "transpose", "unstack"),
+}
+STORED = {
+    *("acos", "asin", "atan2", "concatenate", "cos", "div", "dot_general", "exp", "gather", "log", "pow", "rsqrt"),
+    *("sin", "sqrt", "take_rows", "tan", "tanh"),
+}
 
 
 class Group(NamedTuple):
@@ -96,15 +107,54 @@ def _run_region(lines: list[Line], outputs: list[Slot], shared: _Shared, n: int)
     read = dict.fromkeys(x for line in lines for x in line.inputs if isinstance(x, Slot))
     slots = [s for s in read if s not in inside]
     types = shared.used_by(lines)
+    repeated = _repeated(lines, outputs)
 
     def region(*arrays):
         env = {s: World(x) for s, x in zip(slots, arrays)}
         packs = dict(zip(types, arrays[len(slots) :]))
         for line in lines:
             values = [env[x] if isinstance(x, Slot) else shared.read(x, packs) for x in line.inputs]
-            env.update(zip(line.outputs, apply(line.eqn, values, n)))
+            results = apply(line.eqn, values, n)
+            if any(s in repeated for s in line.outputs):
+                results = [World(settled(lambda x: x)(r.array)) for r in results]
+            env.update(zip(line.outputs, results))
         return [spread(env[s], n) for s in outputs]
 
     results = one_kernel(region)(*[spread(s.value, n) for s in slots], *[shared.packs[t] for t in types])
     for slot, result in zip(outputs, results):
         slot.value = World(result)
+
+
+def _repeated(lines: list[Line], outputs: list[Slot]) -> set[Slot]:
+    """What a kernel has to store so that XLA does not compute it again, and all that it follows from, at every use.
+
+    XLA's CPU backend fuses a value into each operation that reads it, and where that broadcasts it, computes it for
+    every copy: a chain of cheap operations that is read twice costs twice, and so does all that it is part of.
+    """
+    copies: dict[Slot, float] = dict.fromkeys(outputs, 1)
+    for line in lines:
+        size = max(v.aval.size for v in line.eqn.outvars)
+        for x, v in zip(line.inputs, line.eqn.invars):
+            if isinstance(x, Slot):
+                copies[x] = copies.get(x, 0) + max(1, size / v.aval.size)
+    operations: dict[Slot, float] = {}  # for a number of each value, from what is stored
+    stored = set()
+    for line in lines:
+        count = _operations(line, operations)
+        for slot in line.outputs:
+            again = count * (copies.get(slot, 0) - 1)
+            operations[slot] = 0 if again >= MOST_REPEATED else count
+            if again >= MOST_REPEATED:
+                stored.add(slot)
+    return stored
+
+
+def _operations(line: Line, operations: dict[Slot, float]) -> float:
+    """How many operations XLA does for a number of a line's results, if it stores none of what leads to them."""
+    name, eqn = line.eqn.primitive.name, line.eqn
+    before = sum(operations.get(x, 0) for x in {x for x in line.inputs if isinstance(x, Slot)})
+    if name in STORED:
+        return 0
+    if name.startswith("reduce"):
+        return (before + 1) * eqn.invars[0].aval.size / eqn.outvars[0].aval.size
+    return before if name in MOVES else before + 1

@@ -6,6 +6,7 @@ with x the joint acceleration, a0 the unconstrained one and s the sum of the row
 minimiser is qacc, its gradient M x - qfrc_smooth - J^T f, its Hessian H = M + J^T s'' J.
 """
 
+import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -14,11 +15,13 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxsim.algebra.select import scatter_add
-from jaxsim.constraint.contact import ContactRows
+from jaxsim.algebra.structured import product, product_t
+from jaxsim.constraint.contact import ContactRows, as_matrix, contact_velocity
 from jaxsim.constraint.laws.soft import Law, law_of
 from jaxsim.constraint.row_table import RowTable, row_table
 from jaxsim.constraint.rows import Rows, RowValues, mul_scalar, mul_scalar_t
 from jaxsim.core.model import Model
+from jaxsim.dynamics.com import Inertia, inertia_product
 
 Array = jax.Array
 HIGHEST = lax.Precision.HIGHEST
@@ -28,6 +31,7 @@ class Problem(NamedTuple):
     """Numbers of one solve, everything that may be differentiated: n scalar rows, nd of them on single dofs."""
 
     M: Array  # [nv, nv] kg, kg m^2
+    inertia: Inertia  # what M is made of
     qfrc_smooth: Array  # [nv] N, N m
     J: Array  # [n - nd, nv]
     D: Array  # [n] kg, kg m^2
@@ -41,21 +45,17 @@ class Structure(NamedTuple):
 
     table: RowTable
     law: Law
+    inertia_product: Callable[[Inertia, Array], Array]
 
 
 def structure_of(m: Model) -> Structure:
     """The static part of every solve of a model."""
-    return Structure(row_table(m), law_of(m.opt.cone))
+    return Structure(row_table(m), law_of(m.opt.cone), functools.partial(inertia_product, m.topology))
 
 
-def problem_of(M: Array, qfrc_smooth: Array, rows: Rows) -> Problem:
-    """Gather the numbers of a solve: M [nv, nv], qfrc_smooth [nv] and the constraint rows."""
-    return Problem(M, qfrc_smooth, rows.J, rows.D, rows.aref, rows.frictionloss, rows.contact)
-
-
-def _matrix(J: Array) -> Array:
-    """Contact Jacobians [n, dim, nv] as one matrix [n dim, nv]."""
-    return J.reshape(-1, J.shape[-1])
+def problem_of(M: Array, inertia: Inertia, qfrc_smooth: Array, rows: Rows) -> Problem:
+    """Gather the numbers of a solve: M [nv, nv] and its parts, qfrc_smooth [nv] and the constraint rows."""
+    return Problem(M, inertia, qfrc_smooth, rows.J, rows.D, rows.aref, rows.frictionloss, rows.contact)
 
 
 def mul_j(s: Structure, p: Problem, x: Array) -> RowValues:
@@ -63,14 +63,16 @@ def mul_j(s: Structure, p: Problem, x: Array) -> RowValues:
     scalar = mul_scalar(s.table, p.J, x)
     if p.contact is None:
         return RowValues(scalar, None)
-    return RowValues(scalar, lax.dot(_matrix(p.contact.J), x, precision=HIGHEST).reshape(p.contact.J.shape[:2]))
+    J = p.contact.J
+    return RowValues(scalar, product(contact_velocity, as_matrix(J), p.contact.motion, x).reshape(J.shape[:2]))
 
 
 def mul_jt(s: Structure, p: Problem, force: RowValues) -> Array:
     """J^T f [nv]."""
     total = mul_scalar_t(s.table, p.J, force.scalar, p.M.shape[0])
     if p.contact is not None:
-        total = total + lax.dot(force.contact.reshape(-1), _matrix(p.contact.J), precision=HIGHEST)
+        J, pull = as_matrix(p.contact.J), force.contact.reshape(-1)
+        total = total + product_t(contact_velocity, J, p.contact.motion, pull)
     return total
 
 
@@ -154,7 +156,7 @@ def hessian(s: Structure, p: Problem, r: RowValues) -> tuple[Array, Array]:
 def _gram_blocks(J: Array, K: Array) -> Array:
     """sum_c J_c^T K_c J_c [nv, nv], for J [n, dim, nv] and symmetric K [n, dim, dim]."""
     weighted = jnp.sum(K[:, :, :, None] * J[:, None], axis=2)
-    return _gram(_matrix(J), _matrix(weighted))
+    return _gram(as_matrix(J), as_matrix(weighted))
 
 
 def _gram(a: Array, b: Array) -> Array:
@@ -165,4 +167,4 @@ def _gram(a: Array, b: Array) -> Array:
 def gradient(s: Structure, p: Problem, x: Array) -> Array:
     """M x - qfrc_smooth - J^T f(J x - aref) [nv]; zero at qacc."""
     pull = mul_jt(s, p, forces(s, p, residual(s, p, x)))
-    return lax.dot(p.M, x, precision=HIGHEST) - p.qfrc_smooth - pull
+    return product(s.inertia_product, p.M, p.inertia, x) - p.qfrc_smooth - pull

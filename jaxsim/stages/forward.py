@@ -1,5 +1,6 @@
 """Forward dynamics: from state and inputs to accelerations (mj_forward)."""
 
+import functools
 from typing import NamedTuple
 
 import jax
@@ -15,15 +16,15 @@ from jaxsim.core.data import Data
 from jaxsim.core.enums import DisableBit
 from jaxsim.core.model import Model
 from jaxsim.dynamics.actuation import actuation
-from jaxsim.dynamics.com import com_pos, com_vel, crb, project_wrenches, rne
+from jaxsim.dynamics.com import Inertia, com_pos, com_vel, crb, inertia_of, inertia_product, project_wrenches, rne
 from jaxsim.dynamics.energy import energy
 from jaxsim.dynamics.kinematics import kinematics
 from jaxsim.dynamics.passive import passive
-from jaxsim.dynamics.tendon import tendon, tendon_armature
+from jaxsim.dynamics.tendon import tendon, tendon_armature, tendon_inertia
 from jaxsim.dynamics.transmission import transmission
 from jaxsim.sensors.table import sensors
 from jaxsim.solvers.implicit import implicit_minimum
-from jaxsim.solvers.linear.solve import solve
+from jaxsim.solvers.linear.solve import Known, solve
 from jaxsim.solvers.newton import Outcome, Settings, Start, newton
 from jaxsim.solvers.objective import forces, mul_jt, problem_of, residual, structure_of
 
@@ -34,6 +35,7 @@ class Intermediate(NamedTuple):
     """What later stages need of position and velocity and Data does not keep."""
 
     ten_J: Array  # [ntendon, nv]
+    inertia: Inertia  # what qM is made of
     moment: Array  # [nout, nv]
     cdof_dot: Array  # [nv, 6]
     slots: ContactSlots | None  # None without candidate pairs
@@ -75,7 +77,8 @@ def position_velocity(m: Model, d: Data) -> tuple[Data, Intermediate]:
     slots = collide(m, d)
     d = contact_buffer(m, d, slots)
     rows = make_constraint(m, d, ten_J, slots)
-    return d, Intermediate(ten_J, moment, cdof_dot, slots, rows)
+    inertia = inertia_of(m, d, tendon_inertia(m, ten_J))
+    return d, Intermediate(ten_J, inertia, moment, cdof_dot, slots, rows)
 
 
 def smooth_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | None = None) -> Data:
@@ -85,7 +88,13 @@ def smooth_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | Non
     d = actuation(m, d, mid.moment, gravcomp)
     applied = project_wrenches(m, d, d.xfrc_applied[:, :3], d.xfrc_applied[:, 3:], d.xipos)
     smooth = d.qfrc_passive - d.qfrc_bias + d.qfrc_applied + d.qfrc_actuator + applied
-    return d.replace(qfrc_smooth=smooth, qacc_smooth=solve(d.qM, smooth, known=known) if m.nv else smooth)
+    qacc = solve(d.qM, smooth, known=known_of(m, mid.inertia, known)) if m.nv else smooth
+    return d.replace(qfrc_smooth=smooth, qacc_smooth=qacc)
+
+
+def known_of(m: Model, inertia: Inertia, x: Array | None) -> Known | None:
+    """A solution [nv] of a system with the matrix qM, as `solve` takes it; None if it is not known."""
+    return None if x is None else Known(x, functools.partial(inertia_product, m.topology), inertia)
 
 
 def constrained_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | None = None) -> tuple[Data, Solution]:
@@ -93,7 +102,7 @@ def constrained_acceleration(m: Model, d: Data, mid: Intermediate, known: Array 
     if not row_table(m).blocks and mid.slots is None:
         return constraint_forces(m, _ended(d.replace(qacc=d.qacc_smooth), _unsearched(d)), mid)
     structure = structure_of(m)
-    problem = problem_of(d.qM, d.qfrc_smooth, mid.rows)
+    problem = problem_of(d.qM, mid.inertia, d.qfrc_smooth, mid.rows)
     iterations = (m.opt.iterations, m.opt.ls_iterations)
     warm = None if m.opt.disables(DisableBit.WARMSTART) else d.qacc_warmstart
     qacc, outcome = implicit_minimum(
@@ -120,7 +129,7 @@ def _ended(d: Data, outcome: Outcome) -> Data:
 
 def constraint_forces(m: Model, d: Data, mid: Intermediate) -> tuple[Data, Solution]:
     """qfrc_constraint [nv], nefc [] and the constraint forces at qacc: minus the gradient of the rows' penalties."""
-    structure, problem = structure_of(m), problem_of(d.qM, d.qfrc_smooth, mid.rows)
+    structure, problem = structure_of(m), problem_of(d.qM, mid.inertia, d.qfrc_smooth, mid.rows)
     force = forces(structure, problem, residual(structure, problem, d.qacc))
     pull = mul_jt(structure, problem, force)
     return d.replace(qfrc_constraint=pull, nefc=count_rows(m, mid.rows)), Solution(mid.slots, mid.rows, force)

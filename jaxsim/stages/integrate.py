@@ -1,5 +1,6 @@
 """Time integration: Euler with implicit damping, RK4, implicitfast (mj_Euler, mj_RungeKutta, mj_implicit)."""
 
+import functools
 from typing import Any
 
 import jax
@@ -13,14 +14,15 @@ from jaxsim.algebra.tree import dof_chain
 from jaxsim.core.data import Data
 from jaxsim.core.enums import DisableBit, Integrator, JointType
 from jaxsim.core.model import Model
+from jaxsim.core.topology import Topology
 from jaxsim.dynamics.actuation import actuator_velocity_gain, next_activation
-from jaxsim.dynamics.com import com_vel, rne
+from jaxsim.dynamics.com import Inertia, com_vel, inertia_product, rne
 from jaxsim.dynamics.coordinates import TURNING, joints_of, read, spins_of
 from jaxsim.dynamics.passive import damping, poly_force_slope, tendon_damping
 from jaxsim.dynamics.position import integrate_pos
 from jaxsim.solvers.linear.small import solve_small
-from jaxsim.solvers.linear.solve import solve
-from jaxsim.stages.forward import Accelerations, Intermediate, forward
+from jaxsim.solvers.linear.solve import Known, solve
+from jaxsim.stages.forward import Accelerations, Intermediate, forward, known_of
 
 Array = jax.Array
 
@@ -60,16 +62,16 @@ def integrate(m: Model, d: Data, mid: Intermediate, known: Any = None) -> tuple[
     if m.opt.integrator == Integrator.IMPLICITFAST:
         qacc, solved = _implicitfast_acceleration(m, d, mid, known)
         return advance(m, d, qacc), solved
-    qacc = _euler_acceleration(m, d, known)
+    qacc = _euler_acceleration(m, d, mid, known)
     return advance(m, d, qacc), qacc
 
 
-def _euler_acceleration(m: Model, d: Data, known: Array | None) -> Array:
+def _euler_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | None) -> Array:
     """(M + h B)^-1 (qfrc_smooth + qfrc_constraint), with B the diagonal joint damping."""
     if not m.nv or m.opt.disables(DisableBit.EULERDAMP) or m.opt.disables(DisableBit.DAMPER):
         return d.qacc
     slope = poly_force_slope(*damping(m), d.qvel, odd=True)
-    return solve(d.qM, d.qfrc_smooth + d.qfrc_constraint, m.opt.timestep * slope, known)
+    return solve(d.qM, d.qfrc_smooth + d.qfrc_constraint, m.opt.timestep * slope, known_of(m, mid.inertia, known))
 
 
 def _add_diagonal(matrix: Array, diagonal: Array) -> Array:
@@ -85,16 +87,24 @@ def _implicitfast_acceleration(m: Model, d: Data, mid: Intermediate, known: Arra
     if not m.nv:
         return d.qacc, d.qacc
     h, force = m.opt.timestep, d.qfrc_smooth + d.qfrc_constraint
-    matrix = d.qM
+    more = jnp.zeros_like(d.qM)
     if not m.opt.disables(DisableBit.DAMPER):
-        matrix = _add_diagonal(matrix, h * poly_force_slope(*damping(m), d.qvel, odd=True))
+        more = _add_diagonal(more, h * poly_force_slope(*damping(m), d.qvel, odd=True))
         if m.ntendon:
-            matrix = matrix + h * _gram(m, mid.ten_J, poly_force_slope(*tendon_damping(m), d.ten_velocity, odd=True))
+            more = more + h * _gram(m, mid.ten_J, poly_force_slope(*tendon_damping(m), d.ten_velocity, odd=True))
     if m.nactuator and not m.opt.disables(DisableBit.ACTUATION):
-        matrix = matrix - h * _gram(m, mid.moment, actuator_velocity_gain(m, d))
-    qacc = solve(matrix, force, known=known)
+        more = more - h * _gram(m, mid.moment, actuator_velocity_gain(m, d))
+    matrix = d.qM + more
+    parts = functools.partial(_sum_product, m.topology), (mid.inertia, more)
+    qacc = solve(matrix, force, known=None if known is None else Known(known, *parts))
     bodies = standalone_free_bodies(m)
     return _gyroscopic(m, d, matrix, force, qacc, bodies) if len(bodies) else qacc, qacc
+
+
+def _sum_product(t: Topology, parts: tuple[Inertia, Array], x: Array) -> Array:
+    """(M + more) x [nv], for the parts of M and a matrix more [nv, nv]."""
+    inertia, more = parts
+    return inertia_product(t, inertia, x) + lax.dot(more, x, precision=lax.Precision.HIGHEST)
 
 
 def _gram(m: Model, J: Array, weight: Array) -> Array:

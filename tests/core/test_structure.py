@@ -15,7 +15,10 @@ ORDER = {
     "mjcf": ("core algebra dynamics", "constants of a model are stages at qpos0, which it evaluates on numpy's arrays"),
     "collision": ("core algebra", "geometry knows nothing of dynamics: a contact is found where the geoms are"),
     "constraint": ("core algebra dynamics collision", "rows of contacts come from slots; Jacobians are those of com"),
-    "solvers": ("core algebra layout constraint", "the objective is a sum over rows; factorisation is a primitive"),
+    "solvers": (
+        "core algebra layout dynamics constraint",
+        "the objective is the Gauss cost and a sum over rows; factorisation is a primitive",
+    ),
     "sensors": ("core algebra dynamics collision constraint", "they get the solution from stages, not the solver"),
     "stages": ("core algebra dynamics collision constraint solvers sensors", "they assemble all of the above"),
     "step": ("core layout stages", "a step and its derivative are one equation of a batch's program"),
