@@ -11,11 +11,14 @@ import numpy as np
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
 from jaxsim.collision.ray_shape import SURFACES, distance
+from jaxsim.collision.ray_triangles import field_walls, nearest_triangle, triangles_of
 from jaxsim.core.data import Data
 from jaxsim.core.enums import GeomType
 from jaxsim.core.model import Model
 
 Array = jax.Array
+
+FACETED = (GeomType.MESH, GeomType.HFIELD)  # made of triangles
 
 
 def ray(
@@ -46,21 +49,36 @@ def ray(
         The distance in units of the direction's length, -1 if nothing is met; and the index of the geom, or -1.
 
     Raises:
-        ValueError: a geom that counts is of a type without an analytical surface (mesh, height field, SDF).
+        ValueError: a geom that counts is a signed distance field.
     """
     geoms = _that_count(model, geomgroup, static, bodyexclude)
-    distances, ids = [jnp.full(1, jnp.inf, data.geom_xpos.dtype)], [np.array([-1])]
-    for kind in np.unique(model.geom_type[geoms]):
+    distances: list[Array] = [jnp.full(1, jnp.inf, data.geom_xpos.dtype)]
+    ids: list = [np.array([-1])]
+    faceted = np.isin(model.geom_type[geoms], FACETED)
+    for kind in np.unique(model.geom_type[geoms[~faceted]]):
         chosen = geoms[model.geom_type[geoms] == kind]
-        mat = take(data.geom_xmat, chosen).reshape(-1, 3, 3)
-        start = vector.matvec_t(mat, point[None] - take(data.geom_xpos, chosen))
-        along = vector.matvec_t(mat, jnp.broadcast_to(direction[None], start.shape))
+        start, along = _in_frames(data, chosen, point, direction)
         distances.append(distance(GeomType(int(kind)), start, along, take(model.geom_size, chosen)))
         ids.append(chosen)
-    every, index = jnp.concatenate(distances), np.concatenate(ids).astype(np.int32)
+    if faceted.any():
+        chosen = geoms[faceted]
+        start, along = _in_frames(data, chosen, point, direction)
+        x, place = nearest_triangle(triangles_of(model, chosen), start, along)
+        fields = np.flatnonzero(model.geom_type[chosen] == GeomType.HFIELD)
+        distances += [x[None], *(field_walls(model, chosen[i], start[i], along[i])[None] for i in fields)]
+        ids += [jnp.asarray(chosen, jnp.int32)[place][None], chosen[fields]]
+    every = jnp.concatenate(distances)
     nearest = jnp.argmin(every)
     found = every[nearest]
-    return jnp.where(jnp.isfinite(found), found, -1), jnp.asarray(index)[nearest]
+    index = jnp.concatenate([jnp.asarray(i, jnp.int32) for i in ids])
+    return jnp.where(jnp.isfinite(found), found, -1), index[nearest]
+
+
+def _in_frames(d: Data, geoms: np.ndarray, point: Array, direction: Array) -> tuple[Array, Array]:
+    """Start and direction of a ray in the frames of geoms, [n, 3] each."""
+    mat = take(d.geom_xmat, geoms).reshape(-1, 3, 3)
+    start = vector.matvec_t(mat, point[None] - take(d.geom_xpos, geoms))
+    return start, vector.matvec_t(mat, jnp.broadcast_to(direction[None], start.shape))
 
 
 def _that_count(m: Model, geomgroup: tuple[bool, ...] | None, static: bool, bodyexclude: str | int) -> np.ndarray:
@@ -76,7 +94,7 @@ def _that_count(m: Model, geomgroup: tuple[bool, ...] | None, static: bool, body
         counts &= m.body_weldid[m.geom_bodyid] != 0
     if geomgroup is not None:
         counts &= np.asarray(geomgroup, bool)[np.clip(m.geom_group, 0, len(geomgroup) - 1)]
-    missing = np.flatnonzero(counts & ~np.isin(m.geom_type, list(SURFACES)))
+    missing = np.flatnonzero(counts & ~np.isin(m.geom_type, [*SURFACES, *FACETED]))
     if len(missing):
         kind = GeomType(int(m.geom_type[missing[0]])).name.lower()
         raise ValueError(f"ray: geom {missing[0]} is a {kind}, which rays cannot meet; leave its group out")

@@ -80,8 +80,56 @@ def test_derivative(scene):
     assert np.abs(predicted - measured).max() < 1e-5 * (1 + np.abs(measured).max())
 
 
-def test_shapes_without_a_surface_are_refused():
-    xml = '<mujoco><asset><hfield name="h" nrow="3" ncol="3" size="1 1 1 1"/></asset><worldbody>'
-    model = js.load(xml + '<geom type="hfield" hfield="h"/></worldbody></mujoco>', compile_only=True)
-    with pytest.raises(ValueError, match="geom 0 is a hfield"):
+FACETED = """
+<mujoco>
+  <asset>
+    <mesh name="cup" vertex="-.5 -.5 0  .5 -.5 0  .5 .5 0  -.5 .5 0  0 0 .2  -.5 -.5 .6  .5 -.5 .6  .5 .5 .6  -.5 .5 .6"
+      face="0 1 4  1 2 4  2 3 4  3 0 4  0 5 6  0 6 1  1 6 7  1 7 2  2 7 8  2 8 3  3 8 5  3 5 0"/>
+    <hfield name="hills" nrow="4" ncol="5" size="1 .8 .5 .2"
+      elevation="0 .2 .9 .1 0  .3 .5 .4 1 .2  .8 0 .3 .6 .7  .1 .9 .5 .2 .4"/>
+  </asset>
+  <worldbody>
+    <geom type="hfield" hfield="hills" pos=".3 0 -.5" euler="10 20 30"/>
+    <body pos="-.5 0 .5" euler="50 10 70"><joint/><geom type="mesh" mesh="cup"/></body>
+    <body pos="1 1 .5"><joint/><geom type="mesh" mesh="cup" euler="10 0 0"/><geom size=".5"/></body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def test_rays_meet_meshes_and_height_fields():
+    mj = mujoco.MjModel.from_xml_string(FACETED)
+    d = mujoco.MjData(mj)
+    mujoco.mj_forward(mj, d)
+    model = js.put_model(mj, compile_only=True)
+    data = js.put_data(model, d)
+    points, directions = rays(2000)
+
+    def both(p, v):
+        (x, geom), slope = jax.value_and_grad(lambda p: js.ray(model, data, p, v), has_aux=True)(p)
+        return x, geom, slope
+
+    distances, geoms, slopes = jax.jit(jax.vmap(both))(points, directions)
+    assert np.isfinite(slopes).all()
+    hits, moved = np.zeros(mj.ngeom + 1, int), np.random.default_rng(3).standard_normal(points.shape)
+    for i in range(len(points)):
+        geom, ends = np.zeros(1, np.int32), []
+        x = mujoco.mj_ray(mj, d, points[i], directions[i], None, True, -1, geom)
+        assert int(geoms[i]) == geom[0], i
+        assert oracle.error(distances[i], x) < 1e-9
+        hits[geom[0]] += 1
+        for step in (1e-6, -1e-6):
+            other = np.zeros(1, np.int32)
+            ends.append(mujoco.mj_ray(mj, d, points[i] + step * moved[i], directions[i], None, True, -1, other))
+        slope = (ends[0] - ends[1]) / 2e-6
+        bent = abs(ends[0] + ends[1] - 2 * x) > 1e-9  # another surface, or another triangle, on one of the sides
+        assert geom[0] < 0 or bent or abs(slope - slopes[i] @ moved[i]) < 1e-5 * (1 + abs(slope))
+    assert (hits[:-1] > 50).all(), hits
+
+
+def test_signed_distance_fields_are_refused():
+    mesh = '<mesh name="m" vertex="0 0 0  1 0 0  0 1 0  0 0 1"/>'
+    xml = f'<mujoco><asset>{mesh}</asset><worldbody><geom type="sdf" mesh="m"/></worldbody></mujoco>'
+    model = js.load(xml, compile_only=True)
+    with pytest.raises(ValueError, match="geom 0 is a sdf"):
         js.ray(model, js.make_data(model), jnp.zeros(3), jnp.ones(3))
