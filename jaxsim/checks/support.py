@@ -6,7 +6,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from jaxsim.collision.pairs import candidate_pairs, default_nconmax
+from jaxsim.collision.pairs import candidate_pairs, default_nconmax, groups
 from jaxsim.collision.table import COLLIDERS
 from jaxsim.core.enums import (
     BiasType,
@@ -137,12 +137,10 @@ def _wrapping_setpoints(m: Model) -> Iterator[tuple[str, int, str]]:
 
 def _pairs(m: Model) -> Iterator[tuple[str, int, str]]:
     pairs = candidate_pairs(m.topology, int(m.opt.disableflags))
-    kinds = np.stack([m.geom_type[pairs.geom1], m.geom_type[pairs.geom2]], axis=1)
-    missing: dict[tuple[int, int], tuple[int, int]] = {}
-    for (a, b), g1, g2 in zip(kinds, pairs.geom1, pairs.geom2):
-        if (int(a), int(b)) not in COLLIDERS:
-            missing.setdefault((int(a), int(b)), (int(g1), int(g2)))
-    for (a, b), (g1, g2) in missing.items():
+    for (a, b), index in groups(pairs, m.topology):
+        if (a, b) in COLLIDERS:
+            continue
+        g1, g2 = int(pairs.geom1[index[0]]), int(pairs.geom2[index[0]])
         names = m.topology.names.get("geom", [])
         label = [names[g] if g < len(names) and names[g] else f"#{g}" for g in (g1, g2)]
         what = f"collision of {GeomType(a).name.lower()} with {GeomType(b).name.lower()} is not simulated"

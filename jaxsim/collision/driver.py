@@ -6,7 +6,7 @@ import numpy as np
 
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
-from jaxsim.collision.compact import gather, rank_in_order, slots_from_rank
+from jaxsim.collision.compact import chosen, gather
 from jaxsim.collision.pairs import Pairs, groups
 from jaxsim.collision.params import pair_params
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape
@@ -34,10 +34,10 @@ def collide(m: Model, d: Data) -> ContactSlots | None:
     parts, rows, overflow = [], [], jnp.zeros((), bool)
     fixed = fixed_pairs(m) is not None
     for (type1, type2), index in groups(pairs, m.topology):
-        chosen = pairs.rows(index)
-        near, overflowed = _broadphase(m, d, chosen, take(reach, index))
+        members = pairs.rows(index)
+        near, overflowed = _broadphase(m, d, members, take(reach, index))
         overflow = overflow | overflowed
-        found = _test(m, d, (type1, type2), chosen, take(reach, index), near)
+        found = _test(m, d, (type1, type2), members, take(reach, index), near)
         parts.append(found)
         if not fixed:
             rows.append(_rows(index, near, COLLIDERS[type1, type2][1]))
@@ -91,8 +91,7 @@ def _broadphase(m: Model, d: Data, pairs: Pairs, reach: Array) -> tuple[Array | 
     line = offset / jnp.maximum(apart, MINVAL)[:, None]
     bound = _extent(m, d, pairs.geom1, line) + _extent(m, d, pairs.geom2, line) + reach
     near = apart < bound * SLACK
-    rank = rank_in_order(near)
-    return slots_from_rank(rank, size), jnp.sum(near, dtype=jnp.int32) > size
+    return chosen(near, size), jnp.sum(near, dtype=jnp.int32) > size
 
 
 def _extent(m: Model, d: Data, geom: np.ndarray, line: Array) -> Array:

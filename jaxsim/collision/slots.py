@@ -5,7 +5,7 @@ detected of them goes into `ContactSlots`: the engine's own, in an order of its 
 rows follow. `data.contact` is MuJoCo's view of them: active ones first, with geoms and parameters.
 
 With 3 pairs of 2 candidates each and room for all 6, slot 5 always is the second candidate of pair 2, and
-nothing is ever moved. With room for 4 the deepest 4 are chosen at run time.
+nothing is ever moved. With room for 4 the deepest 4 are chosen at run time; they keep their order.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsim.algebra.select import take
-from jaxsim.collision.compact import gather, rank_by, rank_in_order, slots_from_rank
+from jaxsim.collision.compact import chosen, deepest, gather
 from jaxsim.collision.pairs import Pairs, candidate_pairs, groups
 from jaxsim.collision.params import PairParams
 from jaxsim.collision.shape import NO_CONTACT, Candidates, make_frame
@@ -84,7 +84,7 @@ def slot_params(m: Model, slots: ContactSlots) -> PairParams:
 
 
 def fill_slots(m: Model, found: Candidates, pair: Array | None, params: PairParams, overflow: Array) -> ContactSlots:
-    """Put candidates [k] into slots; the deepest where there are more candidates than slots.
+    """Put candidates [k] into slots: the deepest where too many are contacts, in the order of the candidate table.
 
     Args:
         m: the model.
@@ -93,12 +93,15 @@ def fill_slots(m: Model, found: Candidates, pair: Array | None, params: PairPara
         params: of all pairs.
         overflow: [] bool, whether some pairs were not even tested.
     """
-    n, size = found.dist.shape[0], int(m.nconmax)
-    detected = jnp.sum(found.dist < NO_CONTACT, dtype=jnp.int32)
-    if n > size:
-        # by depth: idle candidates, at NO_CONTACT, come last
-        slot = slots_from_rank(rank_by(found.dist), size)
+    size = int(m.nconmax)
+    if pair is None:
+        detected = jnp.sum(found.dist < NO_CONTACT, dtype=jnp.int32)
+    else:
+        deep, detected = deepest(found.dist, NO_CONTACT, size)
+        slot = chosen(deep, size)
+        idle = slot >= found.dist.shape[0]
         found, pair = Candidates(*(gather(x, slot) for x in found)), gather(pair, slot)
+        found = found._replace(dist=jnp.where(idle, NO_CONTACT, found.dist))
     frame = make_frame(found.normal, found.tangent)
     return ContactSlots(found.dist, found.pos, frame, pair, params, detected, overflow | (detected > size))
 
@@ -138,5 +141,7 @@ def contact_buffer(m: Model, d: Data, slots: ContactSlots | None) -> Data:
 
 def buffer_order(m: Model, slots: ContactSlots) -> tuple[Array, Array]:
     """The engine's slot in each place of `data.contact` [nconmax], and which places are idle [nconmax]."""
-    order = slots_from_rank(rank_in_order(slots.dist < NO_CONTACT), int(m.nconmax))
+    if slots.pair is not None:  # active ones came first when the slots were chosen
+        return jnp.arange(int(m.nconmax), dtype=jnp.int32), slots.dist >= NO_CONTACT
+    order = chosen(slots.dist < NO_CONTACT, int(m.nconmax))
     return order, order >= slots.dist.shape[0]

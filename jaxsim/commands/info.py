@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from jaxsim.checks.support import unsupported
-from jaxsim.collision.pairs import candidate_pairs
+from jaxsim.collision.pairs import candidate_pairs, groups
 from jaxsim.commands.output import print_json, print_table, size
 from jaxsim.commands.source import positive, resolve
 from jaxsim.constraint.row_table import row_table
@@ -116,10 +116,8 @@ def features(model: Model) -> dict[str, dict[str, int]]:
 def pairs(model: Model) -> dict[str, int]:
     """Candidate geom pairs by the types that meet."""
     table = candidate_pairs(model.topology, int(model.opt.disableflags))
-    types = np.asarray(model.geom_type)
-    met = Counter(zip(types[table.geom1].tolist(), types[table.geom2].tolist()))
     name = {member.value: member.name.lower() for member in GeomType}
-    return {f"{name[a]} - {name[b]}": n for (a, b), n in sorted(met.items())}
+    return {f"{name[a]} - {name[b]}": len(index) for (a, b), index in groups(table, model.topology)}
 
 
 def rows(model: Model) -> dict[str, int]:
