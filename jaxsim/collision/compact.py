@@ -15,8 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jaxsim.algebra.select import product
+
 Array = jax.Array
 
+SMALL = 128  # number of candidates up to which products of matrices serve as well, and compile in less time
 WORD = 32
 BLOCK = 16  # of prefix sums
 FEW_WORDS = 16  # are all compared with every slot: cheaper than searching
@@ -25,6 +28,8 @@ FEW_WORDS = 16  # are all compared with every slot: cheaper than searching
 def chosen(active: Array, size: int) -> Array:
     """[size] the active candidate in each slot, in table order; n, their number [n], in slots that stay empty."""
     n = active.shape[0]
+    if n <= SMALL:
+        return _chosen_of_few(active, size)
     words = _packed(active)
     ends = _running(_ones(words))
     slot = jnp.asarray(np.arange(size, dtype=np.int32))
@@ -33,6 +38,15 @@ def chosen(active: Array, size: int) -> Array:
     before = gather(ends, word) - _ones(bits)
     place = word * WORD + _place(bits, slot - before)
     return jnp.where(slot < ends[-1:], place, n)
+
+
+def _chosen_of_few(active: Array, size: int) -> Array:
+    """The same by products of matrices as large as candidates times candidates, and candidates times slots."""
+    n = active.shape[0]
+    before = product(np.tril(np.ones((n, n)), -1), active.astype(jnp.float32)).astype(jnp.int32)
+    here = (before[:, None] == np.arange(size, dtype=np.int32)[None]) & active[:, None]
+    # at most one candidate i is in a slot: n + (i - n) where there is one, n where there is none
+    return n + product(np.arange(-n, 0)[None], here.astype(jnp.float32))[0].astype(jnp.int32)
 
 
 def deepest(dist: Array, limit: float, size: int) -> tuple[Array, Array]:
@@ -46,47 +60,26 @@ def deepest(dist: Array, limit: float, size: int) -> tuple[Array, Array]:
     count = jnp.sum(below, dtype=jnp.int32)
     least = jnp.min(jnp.where(below, dist, limit))
     most = jnp.max(jnp.where(below, dist, least))
-    # dist <= low are `taken` candidates, which fit; dist <= high are too many, unless all fit
-    fits = count <= size
-    low = jnp.where(fits, most, least - 1 - jnp.abs(least))
-    taken = jnp.where(fits, count, 0)
 
-    def going(state):
-        low, high, taken = state
+    def going(bounds):
+        low, high = bounds
         middle = low / 2 + high / 2
-        return ~fits & (taken < size) & (low < middle) & (middle < high)
+        return (low < middle) & (middle < high)
 
-    def halve(state):
-        low, high, taken = state
+    def halve(bounds):
+        """Up to `low` there are not more than fit, up to `high` not fewer; both are the same if just as many are."""
+        low, high = bounds
         middle = low / 2 + high / 2
         within = jnp.sum(dist <= middle, dtype=jnp.int32)
-        fit = within <= size
-        return jnp.where(fit, middle, low), jnp.where(fit, high, middle), jnp.where(fit, within, taken)
+        return jnp.where(within <= size, middle, low), jnp.where(within >= size, middle, high)
 
-    low, high, taken = lax.while_loop(going, halve, (low, most, taken))
-    tied = (dist > low) & (dist <= high)
-    return (dist <= low) & below | _first(tied, size - taken), count
-
-
-def _first(flags: Array, number: Array) -> Array:
-    """The first `number` [] of the flags [n] that are set."""
-    n = flags.shape[0]
-    order = jnp.asarray(np.arange(n, dtype=np.int32))
-    # as above: up to index low are not more than the number, up to high there may be
-    some = (number > 0) & jnp.any(flags)
-
-    def going(state):
-        low, high = state
-        return some & (high - low > 1)
-
-    def halve(state):
-        low, high = state
-        middle = (low + high) // 2
-        fit = jnp.sum(flags & (order < middle), dtype=jnp.int32) <= number
-        return jnp.where(fit, middle, low), jnp.where(fit, high, middle)
-
-    start = jnp.zeros((), jnp.int32), jnp.full((), n + 1, jnp.int32)
-    return flags & (order < lax.while_loop(going, halve, start)[0])
+    start = jnp.where(count <= size, most, least - 1 - jnp.abs(least)), most
+    low, high = lax.while_loop(going, halve, start)
+    sure = below & (dist <= low)
+    # at `high` there are several, of which the first ones fill up
+    tied = below & ~sure & (dist <= high)
+    left = size - jnp.sum(sure, dtype=jnp.int32)
+    return sure | tied & (_running(tied.astype(jnp.int32)) <= left), count
 
 
 def gather(table: Array, index: Array) -> Array:
