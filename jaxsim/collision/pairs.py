@@ -8,6 +8,8 @@ from jaxsim.collision.table import COLLIDERS
 from jaxsim.core.enums import DisableBit, GeomType
 from jaxsim.core.topology import Topology, per_topology
 
+FLAT = (GeomType.PLANE, GeomType.HFIELD)  # types without a centre; they do not meet each other
+
 
 class Pairs(NamedTuple):
     """Candidate pairs: geom1 has the lower type; pair is the explicit <pair> or -1; condim is static."""
@@ -89,7 +91,7 @@ def collision_classes(t: Topology, disableflags: int) -> Classes:
     any, and both are few where geoms are many, or else the admitted pairs are.
     """
     con, aff = np.asarray(t.geom_contype), np.asarray(t.geom_conaffinity)
-    flat = np.isin(t.geom_type, (GeomType.PLANE, GeomType.HFIELD))
+    flat = np.isin(t.geom_type, FLAT)
     masks, mask = np.unique(np.stack([con, aff, flat], axis=1), axis=0, return_inverse=True)
     c, a, f = masks.T
     meets = (((c[:, None] & a[None]) | (a[:, None] & c[None])) != 0) & ~((f[:, None] & f[None]) != 0)

@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 from jaxsim.checks.support import unsupported
+from jaxsim.collision.budget import budgets
 from jaxsim.collision.pairs import candidate_pairs, groups
 from jaxsim.commands.output import print_json, print_table, size
 from jaxsim.commands.source import positive, resolve
@@ -74,6 +75,7 @@ def describe(model: Model, worlds: int = 1) -> dict[str, Any]:
         "options": options(model),
         "features": features(model),
         "pairs": pairs(model),
+        "budgets": {name: room.size for name, room in budgets(model).items()},
         "rows": rows(model),
         "unsupported": sorted({text for _, _, text in unsupported(model)}),
         "bytes": {
@@ -168,6 +170,8 @@ def _print(record: dict[str, Any], worlds: int) -> None:
         if counts
     ]
     print_table("features", ["", "types"], listed, "left")
+    room = record["budgets"].items()
+    print_table("budgets of collisions, set by js.load(budgets={...})", ["", "room in a world"], room)
     print_table("constraint rows, at most", ["family", "rows"], [(k, v) for k, v in record["rows"].items() if v])
     used = record["bytes"]
     largest = [(name, size(n)) for name, n in list(used["fields"].items())[:6]]

@@ -10,7 +10,7 @@ from jax import lax
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
 from jaxsim.algebra.tree import ancestor
-from jaxsim.collision.slots import ContactSlots, of_slots, pairs_of, slot_params
+from jaxsim.collision.slots import ContactSlots, are_many, of_bodies, of_slots, pairs_of, slot_params
 from jaxsim.constraint.impedance import impedance, reference, regularization
 from jaxsim.constraint.row_table import row_table
 from jaxsim.core.data import Data
@@ -99,17 +99,18 @@ def contact_jacobian(m: Model, d: Data, slots: ContactSlots, dim: int) -> Array:
     body1, body2 = m.geom_bodyid[pairs.geom1], m.geom_bodyid[pairs.geom2]
     frame = slots.frame
     moves = ancestor(m.topology)
-    if m.ntree <= 1:
+    if m.ntree <= 1 and not are_many(m):
         moved = of_slots(m, slots, jnp.asarray(moves[body2] - moves[body1], frame.dtype))
         root = int(m.body_rootid[m.dof_bodyid[0]])
         center = jnp.broadcast_to(d.subtree_com[root][None], slots.pos.shape)
         return moved[:, None] * _along(d, frame, slots.pos - center, dim)
     total = None
-    for body, sign in ((body2, 1), (body1, -1)):
-        if not moves[body].any():
+    some = np.any(moves, axis=1, keepdims=True)
+    for body, side, sign in ((body2, 1, 1), (body1, 0, -1)):
+        if not some[body].any():
             continue
-        moved = of_slots(m, slots, jnp.asarray(sign * moves[body], frame.dtype))
-        center = of_slots(m, slots, take(d.subtree_com, m.body_rootid[body]))
+        moved = of_bodies(m, slots, side, jnp.asarray(sign * moves, frame.dtype))
+        center = of_bodies(m, slots, side, take(d.subtree_com, m.body_rootid))
         part = moved[:, None] * _along(d, frame, slots.pos - center, dim)
         total = part if total is None else total + part
     return total
