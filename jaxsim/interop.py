@@ -1,5 +1,6 @@
 """Exchange with the `mujoco` package, where it is installed: put_model, put_data, get_data."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -13,13 +14,19 @@ from jaxsim.core.kinds import KINDS
 from jaxsim.core.model import Model, from_fields
 
 
-def put_model(mj_model: Any, max_contacts: int | None = None, compile_only: bool = False) -> Model:
+def put_model(
+    mj_model: Any,
+    max_contacts: int | None = None,
+    compile_only: bool = False,
+    budgets: Mapping[str, int] | None = None,
+) -> Model:
     """The Model of a compiled `mujoco.MjModel`; the same as `load` of the file it came from.
 
     Args:
         mj_model: the compiled model.
         max_contacts: slots of the contact buffer; by default chosen from the geoms.
         compile_only: return the Model even if some of its features cannot be simulated.
+        budgets: other room for the collisions of one world, by the names that `js.budgets` gives.
 
     Raises:
         MjcfError: the model uses features that cannot be simulated; all are listed.
@@ -34,7 +41,7 @@ def put_model(mj_model: Any, max_contacts: int | None = None, compile_only: bool
         ]
         for kind, (_, size, obj) in KINDS.items()
     }
-    return admit(from_fields(mj_model, names), max_contacts, compile_only)
+    return admit(from_fields(mj_model, names), max_contacts, compile_only, budgets=budgets)
 
 
 def put_data(model: Model, mj_data: Any) -> Data:
@@ -51,7 +58,7 @@ def put_data(model: Model, mj_data: Any) -> Data:
     values = {}
     for name in (*INTEGRATION_STATE, *INPUTS, *DATA_DERIVED):
         like = getattr(data, name)
-        if name in ("qM", "warning", "solver_niter", "solver_converged", "solver_residual", "ncon", "nefc"):
+        if name in ("qM", "warning", "solver_niter", "solver_converged", "solver_residual", "ncon", "nefc", "peak"):
             continue
         # a copy: JAX may keep a reference to the memory of an array, which MuJoCo writes to
         source = np.array(getattr(mj_data, name), like.dtype)

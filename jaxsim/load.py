@@ -15,6 +15,7 @@ def load(
     source: str | os.PathLike,
     *,
     max_contacts: int | None = None,
+    budgets: Mapping[str, int] | None = None,
     assets: Mapping[str, bytes] | None = None,
     packages: Mapping[str, str | os.PathLike] | None = None,
     compile_only: bool = False,
@@ -24,6 +25,7 @@ def load(
     Args:
         source: path of an .xml or .urdf file, or XML text.
         max_contacts: slots of the contact buffer of one world; by default chosen from the geoms.
+        budgets: other room for the collisions of one world, by the names that `js.budgets` gives; likewise.
         assets: contents of files by name, looked up before the disk.
         packages: folders by the NAME in package://NAME/FILE, as URDFs refer to files; by default the nearest
             folder of that name among those that the model is in and those beside them.
@@ -37,11 +39,12 @@ def load(
             250,000 bodies, joints, geoms, sites, cameras and lights are possible, as many items of each other
             kind, 15,000 degrees of freedom, 134 million numbers in one array, and sizes of 1e18 m
             (jaxsim.mjcf.language.bounds).
+        ValueError: the model has no budget of a name; the message lists them.
     """
     compiled = compile_mjcf(source, dict(assets) if assets else None, packages)
     try:
         model = from_fields(compiled, compiled.names)
-        return admit(model, max_contacts, compile_only, lambda kind, index: _place(compiled, kind, index))
+        return admit(model, max_contacts, compile_only, lambda kind, index: _place(compiled, kind, index), budgets)
     except MemoryError as error:
         raise MjcfError([Problem(_place(compiled, "model", 0), f"{NO_MEMORY}: {error}")]) from None
 

@@ -166,7 +166,7 @@ def _control_step(settings: _Settings, model: Model, carry: _Carry, given: Any) 
 
 def _read(data: Data) -> dict[str, Array]:
     """The integration state and the controls: what changes from step to step of all that a step reads."""
-    return {name: getattr(data, name) for name in (*INTEGRATION_STATE, "ctrl", "warning")}
+    return {name: getattr(data, name) for name in (*INTEGRATION_STATE, "ctrl", "warning", "peak")}
 
 
 def _stopped(result: tuple[_Carry, Any], settings: _Settings) -> tuple[_Carry, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxsim.collision.budget import shortages
 from jaxsim.core.data import Data, warnings_of
 from jaxsim.core.enums import MAXVAL
 from jaxsim.core.fields import MODEL_REAL, OPTION_REAL, field_of
@@ -99,6 +100,8 @@ class Diagnosis:
         later: further fields that are not finite, usually in consequence.
         warnings: simulation warnings by name, with counts.
         advice: what to look at.
+        nworld: number of worlds.
+        shortages: budgets of collisions that were too small in some world, with what would have sufficed.
     """
 
     stage: str = ""
@@ -109,6 +112,7 @@ class Diagnosis:
     warnings: tuple[tuple[str, int], ...] = ()
     advice: str = ""
     nworld: int = 1
+    shortages: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         """Whether something is wrong."""
@@ -123,6 +127,7 @@ class Diagnosis:
         if self.advice:
             lines.append(f"  advice: {self.advice}")
         lines += [f"  warning {name}: {count} times" for name, count in self.warnings]
+        lines += [f"  budget of {text}" for text in self.shortages]
         return "\n".join(lines)
 
     def _headline(self) -> str:
@@ -154,11 +159,12 @@ def diagnose(model: Model, data: Data) -> Diagnosis:
                 faults.append((stage, name, advice, *found))
     counts = tuple(warnings_of(host).items())
     size = int(np.prod(np.shape(host.time), dtype=int))
+    short = tuple(shortages(host_model, host))
     if not faults:
-        return Diagnosis(warnings=counts, nworld=size)
+        return Diagnosis(warnings=counts, nworld=size, shortages=short)
     stage, name, advice, worlds, elements = faults[0]
     later = tuple(f[1] for f in faults[1:])
-    return Diagnosis(stage, name, worlds, elements, later, counts, advice, size)
+    return Diagnosis(stage, name, worlds, elements, later, counts, advice, size, short)
 
 
 def _look(model: Model, data: Data, stage: str, name: str) -> tuple[tuple[int, ...], tuple[str, ...]] | None:

@@ -1,12 +1,13 @@
 """What the engine simulates: every feature of a compiled model that it does not is named."""
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from enum import IntEnum
 
 import numpy as np
 
-from jaxsim.collision.pairs import candidate_pairs, default_nconmax
+from jaxsim.collision.budget import with_budgets
+from jaxsim.collision.pairs import candidate_pairs, groups
 from jaxsim.collision.table import COLLIDERS
 from jaxsim.core.enums import (
     BiasType,
@@ -62,7 +63,13 @@ def unsupported(model: Model) -> list[tuple[str, int, str]]:
     return [*_options(model), *_elements(model), *_pairs(model)]
 
 
-def admit(model: Model, max_contacts: int | None, compile_only: bool, where: Where | None = None) -> Model:
+def admit(
+    model: Model,
+    max_contacts: int | None,
+    compile_only: bool,
+    where: Where | None = None,
+    budgets: Mapping[str, int] | None = None,
+) -> Model:
     """A compiled model made ready for simulation: its contact buffer sized, its features checked.
 
     Args:
@@ -70,12 +77,13 @@ def admit(model: Model, max_contacts: int | None, compile_only: bool, where: Whe
         max_contacts: slots of the contact buffer of one world; None to choose from the geoms.
         compile_only: admit also what cannot be simulated.
         where: (kind, index) -> Place of an element, if the model came from a file.
+        budgets: other room for collisions than what is chosen from the geoms, by the names of `js.budgets`.
 
     Raises:
         MjcfError: lists everything that the engine cannot simulate.
+        ValueError: there is no budget of a name.
     """
-    flags = int(model.opt.disableflags)
-    model = model.with_slots(default_nconmax(model.topology, flags) if max_contacts is None else int(max_contacts))
+    model = with_budgets(model, max_contacts, budgets)
     if not compile_only:
         require_supported(model, where)
         note_solver(model)
@@ -137,12 +145,10 @@ def _wrapping_setpoints(m: Model) -> Iterator[tuple[str, int, str]]:
 
 def _pairs(m: Model) -> Iterator[tuple[str, int, str]]:
     pairs = candidate_pairs(m.topology, int(m.opt.disableflags))
-    kinds = np.stack([m.geom_type[pairs.geom1], m.geom_type[pairs.geom2]], axis=1)
-    missing: dict[tuple[int, int], tuple[int, int]] = {}
-    for (a, b), g1, g2 in zip(kinds, pairs.geom1, pairs.geom2):
-        if (int(a), int(b)) not in COLLIDERS:
-            missing.setdefault((int(a), int(b)), (int(g1), int(g2)))
-    for (a, b), (g1, g2) in missing.items():
+    for (a, b), index in groups(pairs, m.topology):
+        if (a, b) in COLLIDERS:
+            continue
+        g1, g2 = int(pairs.geom1[index[0]]), int(pairs.geom2[index[0]])
         names = m.topology.names.get("geom", [])
         label = [names[g] if g < len(names) and names[g] else f"#{g}" for g in (g1, g2)]
         what = f"collision of {GeomType(a).name.lower()} with {GeomType(b).name.lower()} is not simulated"

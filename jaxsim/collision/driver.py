@@ -6,11 +6,13 @@ import numpy as np
 
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
-from jaxsim.collision.compact import gather, rank_in_order, slots_from_rank
+from jaxsim.collision.broadphase import Near, near_pairs, tiles
+from jaxsim.collision.budget import TILES, budgets_of, group_name
+from jaxsim.collision.compact import chosen, gather
 from jaxsim.collision.pairs import Pairs, groups
-from jaxsim.collision.params import pair_params
+from jaxsim.collision.params import PairParams, pair_params
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape
-from jaxsim.collision.slots import ContactSlots, broadphase_size, fill_slots, fixed_pairs, pairs_of
+from jaxsim.collision.slots import ContactSlots, fill_slots, fixed_pairs, group_budget, pairs_of
 from jaxsim.collision.table import COLLIDERS
 from jaxsim.core.data import Data
 from jaxsim.core.enums import MINVAL, GeomType
@@ -26,34 +28,64 @@ def collide(m: Model, d: Data) -> ContactSlots | None:
 
     Reads geom_xpos [ngeom, 3] (m) and geom_xmat [ngeom, 9].
     """
-    pairs = pairs_of(m)
+    pairs, flags = pairs_of(m), int(m.opt.disableflags)
     if not len(pairs):
         return None
-    params = pair_params(m, pairs)
-    reach = params.margin + params.gap  # contacts closer than this are detected
-    parts, rows, overflow = [], [], jnp.zeros((), bool)
-    fixed = fixed_pairs(m) is not None
-    for (type1, type2), index in groups(pairs, m.topology):
-        chosen = pairs.rows(index)
-        near, overflowed = _broadphase(m, d, chosen, take(reach, index))
-        overflow = overflow | overflowed
-        found = _test(m, d, (type1, type2), chosen, take(reach, index), near)
-        parts.append(found)
-        if not fixed:
-            rows.append(_rows(index, near, COLLIDERS[type1, type2][1]))
-    pair = None if fixed else jnp.concatenate(rows)
+    plan, demand = tiles(m.topology, flags), {}
+    params = pair_params(m, pairs) if plan is None else None
+    near = None
+    if plan is not None:
+        near = near_pairs(m, d, budgets_of(m.topology)[TILES])
+        demand[TILES] = near.demand
+    parts, rows = [], []
+    for kinds, index in groups(pairs, m.topology):
+        tiled = np.zeros(0, int) if plan is None else np.setdiff1d(index, plan.loose, assume_unique=True)
+        loose = index if plan is None else np.intersect1d(index, plan.loose, assume_unique=True)
+        if len(loose):
+            members = pairs.rows(loose)
+            reach = _reach(pair_params(m, members)) if params is None else take(_reach(params), loose)
+            slots = None
+            if params is not None:
+                slots, needed = _broadphase(m, d, members, reach)
+                demand[group_name(kinds)] = needed
+            parts.append(_test(m, d, kinds, members, reach, slots))
+            rows.append(_rows(loose, slots, COLLIDERS[kinds][1]))
+        if len(tiled):
+            row, needed = _of_tiles(m, near, kinds, index)
+            demand[group_name(kinds)] = needed
+            parts.append(_test(m, d, kinds, pairs, None, row))
+            rows.append(jnp.repeat(row, COLLIDERS[kinds][1]))
+    pair = None if fixed_pairs(m) is not None else jnp.concatenate(rows)
     found = Candidates(*(jnp.concatenate(x) if len(x) > 1 else x[0] for x in zip(*parts)))
-    return fill_slots(m, found, pair, params, overflow)
+    return fill_slots(m, found, pair, params, demand)
 
 
-def _test(m: Model, d: Data, kinds: tuple[int, int], pairs: Pairs, reach: Array, near: Array | None) -> Candidates:
+def _reach(params: PairParams) -> Array:
+    """[n] the distance (m) up to which contacts are detected."""
+    return params.margin + params.gap
+
+
+def _of_tiles(m: Model, near: Near, kinds: tuple[int, int], index: np.ndarray) -> tuple[Array, Array]:
+    """The pairs of two types, rows of the table in slots, that the tiles let through, and how many there are."""
+    here = near.near & (near.row >= int(index[0])) & (near.row <= int(index[-1]))
+    size = group_budget(m.topology, kinds, len(index)) or len(index)
+    slot = chosen(here, min(size, here.shape[0]))
+    npair = len(pairs_of(m))
+    row = jnp.where(slot < here.shape[0], gather(near.row, slot), npair)
+    return row, jnp.sum(here, dtype=jnp.int32)
+
+
+def _test(
+    m: Model, d: Data, kinds: tuple[int, int], pairs: Pairs, reach: Array | None, near: Array | None
+) -> Candidates:
     """Candidates of all pairs of one type, or of those that the broadphase lets through, in a row."""
     collider, ncon = COLLIDERS[kinds]
     if near is None:
         a, b = _shapes(m, d, pairs.geom1), _shapes(m, d, pairs.geom2)
     else:
         a, b = (_gather_shapes(m, d, g, near) for g in (pairs.geom1, pairs.geom2))
-        reach = jnp.where(near < len(pairs), gather(reach, near), -NO_CONTACT)
+        reach = _reach(pair_params(m, pairs, near)) if reach is None else gather(reach, near)
+        reach = jnp.where(near < len(pairs), reach, -NO_CONTACT)
     found = jax.vmap(collider)(a, b, reach)
     found = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), found)
     reach = jnp.broadcast_to(reach[:, None], (*reach.shape, ncon)).reshape(-1)
@@ -79,20 +111,20 @@ def _gather_shapes(m: Model, d: Data, geom: np.ndarray, near: Array) -> Shape:
 
 
 def _broadphase(m: Model, d: Data, pairs: Pairs, reach: Array) -> tuple[Array | None, Array]:
-    """Pairs that are not apart along the line of their centres, in slots, and whether the slots were too few.
+    """Pairs that are not apart along the line of their centres, in slots, and how many there are.
 
     None means that all pairs are to be tested. `reach` [n] is the distance (m) up to which contacts count.
     """
-    size = broadphase_size(m.topology, pairs)
+    kinds = (int(m.geom_type[pairs.geom1[0]]), int(m.geom_type[pairs.geom2[0]]))
+    size = group_budget(m.topology, kinds, len(pairs))
     if size is None:
-        return None, jnp.zeros((), bool)
+        return None, jnp.zeros((), jnp.int32)
     offset = take(d.geom_xpos, pairs.geom1) - take(d.geom_xpos, pairs.geom2)
     apart = vector.norm(offset)
     line = offset / jnp.maximum(apart, MINVAL)[:, None]
     bound = _extent(m, d, pairs.geom1, line) + _extent(m, d, pairs.geom2, line) + reach
     near = apart < bound * SLACK
-    rank = rank_in_order(near)
-    return slots_from_rank(rank, size), jnp.sum(near, dtype=jnp.int32) > size
+    return chosen(near, size), jnp.sum(near, dtype=jnp.int32)
 
 
 def _extent(m: Model, d: Data, geom: np.ndarray, line: Array) -> Array:

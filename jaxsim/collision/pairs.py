@@ -8,6 +8,8 @@ from jaxsim.collision.table import COLLIDERS
 from jaxsim.core.enums import DisableBit, GeomType
 from jaxsim.core.topology import Topology, per_topology
 
+FLAT = (GeomType.PLANE, GeomType.HFIELD)  # types without a centre; they do not meet each other
+
 
 class Pairs(NamedTuple):
     """Candidate pairs: geom1 has the lower type; pair is the explicit <pair> or -1; condim is static."""
@@ -39,12 +41,17 @@ def candidate_pairs(t: Topology, disableflags: int) -> Pairs:
     if disableflags & (DisableBit.CONSTRAINT | DisableBit.CONTACT) or t.ngeom < 2:
         empty = np.zeros(0, int)
         return Pairs(empty, empty, empty, empty)
-    explicit = {_sorted(t.pair_geom1[k], t.pair_geom2[k]): k for k in range(t.npair)}
-    automatic = _automatic(t, disableflags)
+    explicit = _explicit(t)
     listed = [g1 * t.ngeom + g2 for g1, g2 in explicit]
+    automatic = _expanded(t, disableflags)
     automatic = automatic[~np.isin(automatic[:, 0] * t.ngeom + automatic[:, 1], listed)]
     geoms = np.concatenate([np.array(list(explicit), int).reshape(-1, 2), automatic])
     return _ordered(t, geoms, np.array([*explicit.values(), *[-1] * len(automatic)], int))
+
+
+def _explicit(t: Topology) -> dict[tuple[int, int], int]:
+    """The <pair> of each couple of geoms, the lower id first, that has one; the last one if it has several."""
+    return {_sorted(t.pair_geom1[k], t.pair_geom2[k]): k for k in range(t.npair)}
 
 
 def _sorted(g1: int, g2: int) -> tuple[int, int]:
@@ -69,38 +76,77 @@ def _ordered(t: Topology, geoms: np.ndarray, pair: np.ndarray) -> Pairs:
     return Pairs(g1, g2, pair, condim)
 
 
-def _automatic(t: Topology, disableflags: int) -> np.ndarray:
-    """[n, 2] geom pairs that pass the bitmask, weld, parent and exclude filters."""
-    g1, g2 = np.triu_indices(t.ngeom, 1)
+class Classes(NamedTuple):
+    """Geoms that the filters treat alike: c classes, and which pairs of them may collide."""
+
+    members: list[np.ndarray]  # of each class its geoms, ascending
+    admitted: np.ndarray  # [k, 2] classes that collide, the lower one first; no class collides with itself
+
+
+@per_topology
+def collision_classes(t: Topology, disableflags: int) -> Classes:
+    """Classes of geoms by body, bitmasks and flatness, after the bitmask, weld, parent and exclude filters.
+
+    No array has a row for each two geoms: what may meet is decided for bitmasks first, then for bodies that have
+    any, and both are few where geoms are many, or else the admitted pairs are.
+    """
     con, aff = np.asarray(t.geom_contype), np.asarray(t.geom_conaffinity)
-    keep = ((con[g1] & aff[g2]) | (con[g2] & aff[g1])) != 0
-    keep &= ~(_is_flat(t, g1) & _is_flat(t, g2))
-    g1, g2 = g1[keep], g2[keep]
-    b1, b2 = np.asarray(t.geom_bodyid)[g1], np.asarray(t.geom_bodyid)[g2]
+    flat = np.isin(t.geom_type, FLAT)
+    masks, mask = np.unique(np.stack([con, aff, flat], axis=1), axis=0, return_inverse=True)
+    c, a, f = masks.T
+    meets = (((c[:, None] & a[None]) | (a[:, None] & c[None])) != 0) & ~((f[:, None] & f[None]) != 0)
+    live = np.flatnonzero(meets.any(1)[mask.reshape(-1)])
+    keys = np.stack([np.asarray(t.geom_bodyid)[live], mask.reshape(-1)[live]], axis=1)
+    kinds, of_geom = np.unique(keys, axis=0, return_inverse=True)
+    order = np.argsort(of_geom.reshape(-1), kind="stable")
+    ends = np.cumsum(np.bincount(of_geom.reshape(-1), minlength=len(kinds)))
+    members = np.split(live[order], ends[:-1]) if len(kinds) else []
+    return Classes(members, _admitted(t, disableflags, kinds, meets))
+
+
+def _admitted(t: Topology, disableflags: int, kinds: np.ndarray, meets: np.ndarray) -> np.ndarray:
+    """The pairs of classes [k, 2], given as (body, bitmask) [c, 2], that pass all filters; `meets` is of bitmasks."""
+    body, mask = kinds.T
     weld = np.asarray(t.body_weldid)
-    w1, w2 = weld[b1], weld[b2]
-    dofs = np.asarray(t.body_dofnum)
-    keep = (w1 != w2) & ((dofs[w1] > 0) | (dofs[w2] > 0))
-    if not disableflags & DisableBit.FILTERPARENT:
-        parent = weld[np.asarray(t.body_parentid)]
-        related = (w1 == parent[w2]) | (w2 == parent[w1])
-        keep &= ~((w1 != 0) & (w2 != 0) & related)
-    low, high = np.minimum(b1, b2), np.maximum(b1, b2)
-    keep &= ~np.isin((low << 16) + high, np.asarray(t.exclude_signature))
-    return np.stack([g1[keep], g2[keep]], axis=1)
+    moves = np.asarray(t.body_dofnum)[weld[body]] > 0
+    parent = weld[np.asarray(t.body_parentid)]
+    moving, found = np.flatnonzero(moves), [np.zeros((0, 2), int)]
+    for i in moving:  # with those that come later, and with those that do not move
+        j = np.flatnonzero(~moves | (np.arange(len(kinds)) > i))
+        w1, w2 = weld[body[i]], weld[body[j]]
+        keep = meets[mask[i], mask[j]] & (w1 != w2)
+        if not disableflags & DisableBit.FILTERPARENT:
+            related = (w1 == parent[w2]) | (w2 == parent[w1])
+            keep &= ~((w1 != 0) & (w2 != 0) & related)
+        low, high = np.minimum(body[i], body[j]), np.maximum(body[i], body[j])
+        keep &= ~np.isin((low << 16) + high, np.asarray(t.exclude_signature))
+        j = j[keep]
+        found.append(np.stack([np.minimum(i, j), np.maximum(i, j)], axis=1))
+    return np.concatenate(found)
 
 
-def _is_flat(t: Topology, geom: np.ndarray) -> np.ndarray:
-    return np.isin(np.asarray(t.geom_type)[geom], (GeomType.PLANE, GeomType.HFIELD))
+def _expanded(t: Topology, disableflags: int) -> np.ndarray:
+    """[n, 2] geom pairs that pass the filters, the lower id first in each, in ascending order."""
+    classes = collision_classes(t, disableflags)
+    sizes = np.array([len(x) for x in classes.members], int)
+    start = np.cumsum(sizes) - sizes
+    geom = np.concatenate([np.zeros(0, int), *classes.members])
+    first, second = classes.admitted.T
+    count = sizes[first] * sizes[second]
+    pair = np.repeat(np.arange(len(count)), count)
+    place = np.arange(len(pair)) - np.repeat(np.cumsum(count) - count, count)
+    g1 = geom[start[first][pair] + place // sizes[second][pair]]
+    g2 = geom[start[second][pair] + place % sizes[second][pair]]
+    low, high = np.minimum(g1, g2), np.maximum(g1, g2)
+    return np.stack([low, high], axis=1)[np.argsort(low * t.ngeom + high, kind="stable")]
 
 
 def groups(pairs: Pairs, t: Topology) -> list[tuple[tuple[int, int], np.ndarray]]:
     """For each combination of geom types, in table order, the indices [k] of its pairs."""
     kinds = np.stack([np.asarray(t.geom_type)[pairs.geom1], np.asarray(t.geom_type)[pairs.geom2]], axis=1)
-    found: dict[tuple[int, int], list[int]] = {}
-    for i, (a, b) in enumerate(kinds):
-        found.setdefault((int(a), int(b)), []).append(i)
-    return [(kind, np.array(index)) for kind, index in found.items()]
+    change = np.flatnonzero(np.any(kinds[1:] != kinds[:-1], axis=1)) + 1  # the table is sorted by types
+    parts = np.split(np.arange(len(kinds)), change) if len(kinds) else []
+    return [((int(kinds[part[0], 0]), int(kinds[part[0], 1])), part) for part in parts]
 
 
 # most contacts that a geom of each type is usually part of, for sizing the contact buffer
@@ -118,8 +164,7 @@ def default_nconmax(t: Topology, disableflags: int) -> int:
     pairs = candidate_pairs(t, disableflags)
     if not len(pairs):
         return 0
-    kinds = zip(t.geom_type[pairs.geom1], t.geom_type[pairs.geom2])
-    every = sum(COLLIDERS.get((int(a), int(b)), (None, 8))[1] for a, b in kinds)
+    every = sum(len(index) * COLLIDERS.get(kinds, (None, 8))[1] for kinds, index in groups(pairs, t))
     involved = np.unique(np.concatenate([pairs.geom1, pairs.geom2]))
     moving = involved[t.body_weldid[t.geom_bodyid[involved]] != 0]
     # of the geoms of a linkage about half touch something at the same time, even in a heap on the floor

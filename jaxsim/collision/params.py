@@ -37,17 +37,35 @@ class PairParams(NamedTuple):
         )
 
 
-def pair_params(m: Model, pairs: Pairs) -> PairParams:
-    """Parameters of every pair [n], from its <pair> element or mixed from its two geoms."""
-    params = _mixed(m, pairs)
+def pair_params(m: Model, pairs: Pairs, row: Array | None = None) -> PairParams:
+    """Parameters of every pair [n], from its <pair> element or mixed from its two geoms.
+
+    With rows [k] of the table, which may be traced, those of these pairs alone.
+    """
+    params = _mixed(*(_of_geoms(m, _chosen(geom, row)) for geom in (pairs.geom1, pairs.geom2)))
     explicit = np.flatnonzero(pairs.pair >= 0)
     if len(explicit):
-        k = pairs.pair[explicit]
         given = {f: getattr(m, f"pair_{f}") for f in PairParams._fields if f != "invweight"}
-        params = params._replace(**{f: put(getattr(params, f), explicit, take(x, k)) for f, x in given.items()})
+        if row is None:
+            k = pairs.pair[explicit]
+            changed = {f: put(getattr(params, f), explicit, take(x, k)) for f, x in given.items()}
+        else:
+            which = gather(jnp.asarray(pairs.pair, jnp.int32), row)
+            changed = {
+                f: _where(which >= 0, gather(x, jnp.maximum(which, 0)), getattr(params, f)) for f, x in given.items()
+            }
+        params = params._replace(**changed)
     if m.opt.enables(EnableBit.OVERRIDE):
         params = _overridden(m, params)
     return params._replace(friction=jnp.maximum(params.friction, MINMU))
+
+
+def _chosen(geom: np.ndarray, row: Array | None) -> np.ndarray | Array:
+    return geom if row is None else gather(jnp.asarray(geom, jnp.int32), row)
+
+
+def _where(flag: Array, x: Array, y: Array) -> Array:
+    return jnp.where(flag.reshape(flag.shape + (1,) * (x.ndim - 1)), x, y)
 
 
 def _overridden(m: Model, p: PairParams) -> PairParams:
@@ -63,34 +81,53 @@ def _overridden(m: Model, p: PairParams) -> PairParams:
     )
 
 
-def _mixed(m: Model, pairs: Pairs) -> PairParams:
+class _Geoms(NamedTuple):
+    """What n geoms bring into their contacts."""
+
+    priority: np.ndarray | Array  # [n]
+    solmix: Array  # [n]
+    solref: Array  # [n, 2]
+    solimp: Array  # [n, 5]
+    friction: Array  # [n, 3]
+    margin: Array  # [n] m
+    gap: Array  # [n] m
+    invweight: Array  # [n] 1/kg
+
+
+def _of_geoms(m: Model, geom: np.ndarray | Array) -> _Geoms:
+    """Those of geoms [n] at static or traced indices."""
+    names = ("solmix", "solref", "solimp", "friction", "margin", "gap")
+    if isinstance(geom, np.ndarray):
+        weight = take(m.body_invweight0, m.geom_bodyid[geom])[:, 0]
+        return _Geoms._make([m.geom_priority[geom], *(take(getattr(m, f"geom_{f}"), geom) for f in names), weight])
+    fields = [getattr(m, f"geom_{f}") for f in names] + [take(m.body_invweight0, m.geom_bodyid)[:, 0]]
+    columns = [x if x.ndim == 2 else x[:, None] for x in fields]
+    rows = gather(jnp.concatenate(columns, axis=1), geom)  # one gather for all
+    end = np.cumsum([c.shape[1] for c in columns])
+    parts = [rows[:, e - c.shape[1] : e] if x.ndim == 2 else rows[:, e - 1] for x, c, e in zip(fields, columns, end)]
+    return _Geoms._make([gather(jnp.asarray(m.geom_priority, jnp.int32), geom), *parts])
+
+
+def _mixed(a: _Geoms, b: _Geoms) -> PairParams:
     """Mix by priority, then by solmix; friction is the larger one, margins and gaps add up."""
-    g1, g2 = pairs.geom1, pairs.geom2
-    p1, p2 = m.geom_priority[g1], m.geom_priority[g2]
-    s1, s2 = take(m.geom_solmix, g1), take(m.geom_solmix, g2)
-    tiny1, tiny2 = s1 < MINVAL, s2 < MINVAL
-    mix = s1 / jnp.where(tiny1 & tiny2, 1, s1 + s2)
+    tiny1, tiny2 = a.solmix < MINVAL, b.solmix < MINVAL
+    mix = a.solmix / jnp.where(tiny1 & tiny2, 1, a.solmix + b.solmix)
     mix = jnp.where(tiny1, jnp.where(tiny2, 0.5, 0), jnp.where(tiny2, 1, mix))
-    mix = jnp.where(p1 > p2, 1, jnp.where(p1 < p2, 0, mix)).astype(s1.dtype)[:, None]
-    equal = (p1 == p2)[:, None]
+    above, below = a.priority > b.priority, a.priority < b.priority
+    mix = jnp.where(above, 1, jnp.where(below, 0, mix)).astype(a.solmix.dtype)[:, None]
+    equal = ~(above | below)[:, None]
 
-    r1, r2 = take(m.geom_solref, g1), take(m.geom_solref, g2)
-    both_standard = (r1[:, :1] > 0) & (r2[:, :1] > 0)
-    blended = mix * r1 + (1 - mix) * r2
-    solref = jnp.where(equal & ~both_standard, jnp.minimum(r1, r2), blended)
-    solimp = mix * take(m.geom_solimp, g1) + (1 - mix) * take(m.geom_solimp, g2)
-    f1, f2 = take(m.geom_friction, g1), take(m.geom_friction, g2)
-    friction = jnp.where(equal, jnp.maximum(f1, f2), mix * f1 + (1 - mix) * f2)
-
-    def invweight(geom: np.ndarray) -> Array:
-        return take(m.body_invweight0, m.geom_bodyid[geom])[:, 0]
-
+    both_standard = (a.solref[:, :1] > 0) & (b.solref[:, :1] > 0)
+    blended = mix * a.solref + (1 - mix) * b.solref
+    solref = jnp.where(equal & ~both_standard, jnp.minimum(a.solref, b.solref), blended)
+    solimp = mix * a.solimp + (1 - mix) * b.solimp
+    friction = jnp.where(equal, jnp.maximum(a.friction, b.friction), mix * a.friction + (1 - mix) * b.friction)
     return PairParams(
         take(friction.T, [0, 0, 1, 2, 2]).T,
         solref,
         jnp.zeros_like(solref),
         solimp,
-        take(m.geom_margin, g1) + take(m.geom_margin, g2),
-        take(m.geom_gap, g1) + take(m.geom_gap, g2),
-        invweight(g1) + invweight(g2),
+        a.margin + b.margin,
+        a.gap + b.gap,
+        a.invweight + b.invweight,
     )

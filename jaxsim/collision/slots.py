@@ -5,7 +5,7 @@ detected of them goes into `ContactSlots`: the engine's own, in an order of its 
 rows follow. `data.contact` is MuJoCo's view of them: active ones first, with geoms and parameters.
 
 With 3 pairs of 2 candidates each and room for all 6, slot 5 always is the second candidate of pair 2, and
-nothing is ever moved. With room for 4 the deepest 4 are chosen at run time.
+nothing is ever moved. With room for 4 the deepest 4 are chosen at run time; they keep their order.
 """
 
 from typing import NamedTuple
@@ -15,20 +15,19 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsim.algebra.select import take
-from jaxsim.collision.compact import gather, rank_by, rank_in_order, slots_from_rank
-from jaxsim.collision.pairs import Pairs, candidate_pairs, groups
-from jaxsim.collision.params import PairParams
+from jaxsim.collision.broadphase import tiles
+from jaxsim.collision.budget import CONTACTS, budgets_of, group_name
+from jaxsim.collision.compact import chosen, deepest, gather
+from jaxsim.collision.pairs import FLAT, Pairs, candidate_pairs, groups
+from jaxsim.collision.params import PairParams, pair_params
 from jaxsim.collision.shape import NO_CONTACT, Candidates, make_frame
 from jaxsim.collision.table import COLLIDERS
 from jaxsim.core.data import Contact, Data, counted, empty_contact
-from jaxsim.core.enums import GeomType, WarningType
+from jaxsim.core.enums import WarningType
 from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology, per_topology
 
 Array = jax.Array
-
-# groups of this few pairs skip the broadphase: testing them all costs less than choosing
-SMALL_GROUP = 24
 
 
 class ContactSlots(NamedTuple):
@@ -38,9 +37,9 @@ class ContactSlots(NamedTuple):
     pos: Array  # [n, 3] m
     frame: Array  # [n, 3, 3] rows are normal and tangents
     pair: Array | None  # [n] row of the candidate table; None where each slot belongs to one pair for good
-    params: PairParams  # of all candidate pairs; `slot_params` picks those of the slots
+    params: PairParams  # of all candidate pairs, or where these are many of the slots'; read it by `slot_params`
     detected: Array  # [] number of contacts found, also of those without a slot
-    overflow: Array  # [] bool: some were dropped
+    demand: Array  # [nbudget] how much each budget would have had to be
 
 
 def pairs_of(m: Model) -> Pairs:
@@ -57,20 +56,17 @@ def fixed_pairs(m: Model) -> np.ndarray | None:
 def _fixed_pairs(t: Topology, disableflags: int) -> np.ndarray | None:
     pairs, index = candidate_pairs(t, disableflags), []
     for kinds, members in groups(pairs, t):
-        if broadphase_size(t, pairs.rows(members)) is not None:
+        if group_budget(t, kinds, len(members)) is not None:
             return None
         index.append(np.repeat(members, COLLIDERS[kinds][1]))
     pair = np.concatenate(index)
-    return pair if len(pair) <= int(t.nconmax) else None
+    return pair if len(pair) <= int(t.nconmax) and tiles(t, disableflags) is None else None
 
 
-def broadphase_size(t: Topology, pairs: Pairs) -> int | None:
-    """How many pairs of one type the broadphase lets through; None if all of them are tested."""
-    # more room than slots, for pairs that are near and do not touch
-    size = min(len(pairs), max(SMALL_GROUP, 3 * int(t.nconmax) // 2))
-    # where the centre of a plane lies says nothing of what is near it
-    is_flat = t.geom_type[pairs.geom1[0]] in (GeomType.PLANE, GeomType.HFIELD)
-    return None if len(pairs) <= size or is_flat else size
+def group_budget(t: Topology, kinds: tuple[int, int], count: int) -> int | None:
+    """How many of the pairs of two types go into their collider; None if all of them do."""
+    size = budgets_of(t).get(group_name(kinds), count)
+    return None if kinds[0] in FLAT or size >= count else size
 
 
 def of_slots(m: Model, slots: ContactSlots, table: Array) -> Array:
@@ -78,29 +74,55 @@ def of_slots(m: Model, slots: ContactSlots, table: Array) -> Array:
     return take(table, fixed_pairs(m)) if slots.pair is None else gather(table, slots.pair)
 
 
+def of_bodies(m: Model, slots: ContactSlots, side: int, table: Array | np.ndarray) -> Array:
+    """What a table over the bodies [nbody, ...] says of the first (0) or second (1) body of each slot [n, ...]."""
+    pairs = pairs_of(m)
+    body = m.geom_bodyid[(pairs.geom1, pairs.geom2)[side]]
+    if slots.pair is None:
+        return take(jnp.asarray(table), body[fixed_pairs(m)])
+    return gather(jnp.asarray(table), gather(jnp.asarray(body, jnp.int32), slots.pair))
+
+
 def slot_params(m: Model, slots: ContactSlots) -> PairParams:
     """The parameters of each slot's pair [n, ...]."""
-    return slots.params.rows(fixed_pairs(m) if slots.pair is None else slots.pair)
+    if slots.pair is None:
+        return slots.params.rows(fixed_pairs(m))
+    return slots.params if are_many(m) else slots.params.rows(slots.pair)
 
 
-def fill_slots(m: Model, found: Candidates, pair: Array | None, params: PairParams, overflow: Array) -> ContactSlots:
-    """Put candidates [k] into slots; the deepest where there are more candidates than slots.
+def are_many(m: Model) -> bool:
+    """Whether the candidate pairs are so many that nothing is computed for all of them but where they are."""
+    return tiles(m.topology, int(m.opt.disableflags)) is not None
+
+
+def fill_slots(
+    m: Model, found: Candidates, pair: Array | None, params: PairParams | None, demand: dict[str, Array]
+) -> ContactSlots:
+    """Put candidates [k] into slots: the deepest where too many are contacts, in the order of the candidate table.
 
     Args:
         m: the model.
         found: candidates of all pairs.
         pair: [k] the pair of each, None if it is fixed (see `fixed_pairs`).
-        params: of all pairs.
-        overflow: [] bool, whether some pairs were not even tested.
+        params: of all pairs; None where they are many.
+        demand: [] by name of a budget, what it would have had to be; contacts are counted here.
     """
-    n, size = found.dist.shape[0], int(m.nconmax)
-    detected = jnp.sum(found.dist < NO_CONTACT, dtype=jnp.int32)
-    if n > size:
-        # by depth: idle candidates, at NO_CONTACT, come last
-        slot = slots_from_rank(rank_by(found.dist), size)
+    size = int(m.nconmax)
+    if pair is None:
+        detected = jnp.sum(found.dist < NO_CONTACT, dtype=jnp.int32)
+    else:
+        deep, detected = deepest(found.dist, NO_CONTACT, size)
+        slot = chosen(deep, size)
+        idle = slot >= found.dist.shape[0]
         found, pair = Candidates(*(gather(x, slot) for x in found)), gather(pair, slot)
+        found = found._replace(dist=jnp.where(idle, NO_CONTACT, found.dist))
+    if params is None:
+        params = pair_params(m, pairs_of(m), pair)
     frame = make_frame(found.normal, found.tangent)
-    return ContactSlots(found.dist, found.pos, frame, pair, params, detected, overflow | (detected > size))
+    counts, zero = demand | {CONTACTS: detected}, jnp.zeros((), jnp.int32)
+    names = budgets_of(m.topology)
+    needed = jnp.stack([counts.get(name, zero) for name in names]) if names else jnp.zeros(0, jnp.int32)
+    return ContactSlots(found.dist, found.pos, frame, pair, params, detected, needed)
 
 
 def contact_buffer(m: Model, d: Data, slots: ContactSlots | None) -> Data:
@@ -112,7 +134,7 @@ def contact_buffer(m: Model, d: Data, slots: ContactSlots | None) -> Data:
     pairs = pairs_of(m)
     # the pair first: what is the same in every world is then read from one small table
     pair = gather(jnp.asarray(fixed_pairs(m) if slots.pair is None else slots.pair, jnp.int32), order)
-    params = slots.params.rows(pair)
+    params = slots.params if slots.pair is not None and are_many(m) else slots.params.rows(pair)
     ints = gather(jnp.asarray(np.stack([pairs.condim, pairs.geom1, pairs.geom2], axis=1), jnp.int32), pair)
     ints = jnp.where(idle[:, None], jnp.asarray([[0, -1, -1]], jnp.int32), ints)
     # one table of 13 columns, so that the order is followed once
@@ -132,11 +154,18 @@ def contact_buffer(m: Model, d: Data, slots: ContactSlots | None) -> Data:
             "geom": ints[:, 1:],
         }
     )
-    warning = counted(d.warning, WarningType.CONTACTFULL, slots.overflow)
-    return d.replace(contact=contact, ncon=jnp.minimum(slots.detected, int(m.nconmax)), warning=warning)
+    over = jnp.any(slots.demand > np.asarray(m.budget, np.int32)) | (slots.detected > int(m.nconmax))
+    return d.replace(
+        contact=contact,
+        ncon=jnp.minimum(slots.detected, int(m.nconmax)),
+        peak=jnp.maximum(d.peak, slots.demand),
+        warning=counted(d.warning, WarningType.CONTACTFULL, over),
+    )
 
 
 def buffer_order(m: Model, slots: ContactSlots) -> tuple[Array, Array]:
     """The engine's slot in each place of `data.contact` [nconmax], and which places are idle [nconmax]."""
-    order = slots_from_rank(rank_in_order(slots.dist < NO_CONTACT), int(m.nconmax))
+    if slots.pair is not None:  # active ones came first when the slots were chosen
+        return jnp.arange(int(m.nconmax), dtype=jnp.int32), slots.dist >= NO_CONTACT
+    order = chosen(slots.dist < NO_CONTACT, int(m.nconmax))
     return order, order >= slots.dist.shape[0]

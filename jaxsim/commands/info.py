@@ -12,7 +12,8 @@ import jax
 import numpy as np
 
 from jaxsim.checks.support import unsupported
-from jaxsim.collision.pairs import candidate_pairs
+from jaxsim.collision.budget import budgets
+from jaxsim.collision.pairs import candidate_pairs, groups
 from jaxsim.commands.output import print_json, print_table, size
 from jaxsim.commands.source import positive, resolve
 from jaxsim.constraint.row_table import row_table
@@ -74,6 +75,7 @@ def describe(model: Model, worlds: int = 1) -> dict[str, Any]:
         "options": options(model),
         "features": features(model),
         "pairs": pairs(model),
+        "budgets": {name: room.size for name, room in budgets(model).items()},
         "rows": rows(model),
         "unsupported": sorted({text for _, _, text in unsupported(model)}),
         "bytes": {
@@ -116,10 +118,8 @@ def features(model: Model) -> dict[str, dict[str, int]]:
 def pairs(model: Model) -> dict[str, int]:
     """Candidate geom pairs by the types that meet."""
     table = candidate_pairs(model.topology, int(model.opt.disableflags))
-    types = np.asarray(model.geom_type)
-    met = Counter(zip(types[table.geom1].tolist(), types[table.geom2].tolist()))
     name = {member.value: member.name.lower() for member in GeomType}
-    return {f"{name[a]} - {name[b]}": n for (a, b), n in sorted(met.items())}
+    return {f"{name[a]} - {name[b]}": len(index) for (a, b), index in groups(table, model.topology)}
 
 
 def rows(model: Model) -> dict[str, int]:
@@ -170,6 +170,8 @@ def _print(record: dict[str, Any], worlds: int) -> None:
         if counts
     ]
     print_table("features", ["", "types"], listed, "left")
+    room = record["budgets"].items()
+    print_table("budgets of collisions, set by js.load(budgets={...})", ["", "room in a world"], room)
     print_table("constraint rows, at most", ["family", "rows"], [(k, v) for k, v in record["rows"].items() if v])
     used = record["bytes"]
     largest = [(name, size(n)) for name, n in list(used["fields"].items())[:6]]

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from jaxsim.collision.budget import budgets, shortages
 from jaxsim.commands.output import count, number, print_json, stderr
 from jaxsim.commands.recording import Plan, Runner
 from jaxsim.commands.source import InputError, not_negative, positive, resolve, writable
@@ -79,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
             raise
         raise InputError(f"not enough memory for {count(args.worlds, 'world')}; try fewer") from None
     record |= _write(runner, args, record)
-    _finish(runner.state.data, args, record)
+    _finish(runner.model, runner.state.data, args, record)
     return 0
 
 
@@ -190,17 +191,23 @@ def trajectory(frames: dict[str, np.ndarray], period: float) -> Trajectory:
     return Trajectory(instants, frames["xpos"], frames["xquat"], used)
 
 
-def _finish(data: Data, args: argparse.Namespace, record: dict[str, Any]) -> None:
+def _finish(model: Model, data: Data, args: argparse.Namespace, record: dict[str, Any]) -> None:
     finite = float(jnp.isfinite(data.qpos).all(-1).mean())
+    room = budgets(model, data)
     record |= {"warnings": warnings_of(data), "finite_worlds": finite}
+    record["budgets"] = {name: {"size": used.size, "peak": used.peak} for name, used in room.items()}
     if args.json:
         print_json(record)
         return
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
         report(data)
+    peaks = ", ".join(f"{used.peak} of {used.size} {name}" for name, used in room.items())
+    _remark(args, f"at most {peaks}" if peaks else "nothing can collide")
     for warning in raised:
         print(f"jaxsim: warning: {warning.message}", file=sys.stderr)
+    for text in shortages(model, data):
+        print(f"jaxsim: warning: budget of {text}", file=sys.stderr)
 
 
 def _remark(args: argparse.Namespace, text: str) -> None:

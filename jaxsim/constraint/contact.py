@@ -11,7 +11,7 @@ from jaxsim.algebra import vector
 from jaxsim.algebra.select import products, take
 from jaxsim.algebra.structured import product
 from jaxsim.algebra.tree import ancestor
-from jaxsim.collision.slots import ContactSlots, of_slots, pairs_of, slot_params
+from jaxsim.collision.slots import ContactSlots, are_many, of_bodies, of_slots, pairs_of, slot_params
 from jaxsim.constraint.impedance import impedance, reference, regularization
 from jaxsim.constraint.row_table import row_table
 from jaxsim.core.data import Data
@@ -112,19 +112,20 @@ def _friction_damping(m: Model, damping: Array, solreffriction: Array, solimp: A
 
 def contact_motion(m: Model, d: Data, slots: ContactSlots, dim: int) -> ContactMotion:
     """The first dim axes of each contact as wrenches, and the dofs that move its bodies."""
+    moves, dtype = ancestor(m.topology), slots.frame.dtype
     pairs = pairs_of(m)
     body1, body2 = m.geom_bodyid[pairs.geom1], m.geom_bodyid[pairs.geom2]
-    moves, dtype = ancestor(m.topology), slots.frame.dtype
-    if m.ntree <= 1:  # one com serves both bodies
+    if m.ntree <= 1 and not are_many(m):  # one com serves both bodies
         moved = of_slots(m, slots, jnp.asarray(moves[body2] - moves[body1], dtype))
         root = int(m.body_rootid[m.dof_bodyid[0]])
         center = jnp.broadcast_to(d.subtree_com[root][None], slots.pos.shape)
         return ContactMotion(d.cdof, (_wrenches(slots.frame, slots.pos - center, dim),), (moved,))
     wrenches, sides = [], []
-    for body, sign in ((body2, 1), (body1, -1)):
-        if moves[body].any():
-            sides.append(of_slots(m, slots, jnp.asarray(sign * moves[body], dtype)))
-            center = of_slots(m, slots, take(d.subtree_com, m.body_rootid[body]))
+    some = np.any(moves, axis=1)
+    for body, side, sign in ((body2, 1, 1), (body1, 0, -1)):
+        if some[body].any():
+            sides.append(of_bodies(m, slots, side, jnp.asarray(sign * moves, dtype)))
+            center = of_bodies(m, slots, side, take(d.subtree_com, m.body_rootid))
             wrenches.append(_wrenches(slots.frame, slots.pos - center, dim))
     return ContactMotion(d.cdof, tuple(wrenches), tuple(sides))
 

@@ -97,8 +97,8 @@ def counted(warning: jax.Array, kind: WarningType, happened: jax.Array) -> jax.A
 
 
 def reset(model: Model, data: Data) -> Data:
-    """`data` back at qpos0 with inputs and derived fields zeroed; warnings are kept."""
-    return make_data(model).replace(warning=data.warning)
+    """`data` back at qpos0 with inputs and derived fields zeroed; warnings and peaks are kept."""
+    return make_data(model).replace(warning=data.warning, peak=data.peak)
 
 
 def get_state(data: Data) -> dict[str, jax.Array]:
@@ -112,7 +112,7 @@ def set_state(data: Data, state: dict[str, jax.Array]) -> Data:
 
 
 _MEANING = {
-    WarningType.CONTACTFULL: "contacts were dropped because their slots were full: raise max_contacts",
+    WarningType.CONTACTFULL: "contacts were dropped for lack of room: js.budgets(model, data) says of what",
     WarningType.BADQPOS: "the position became invalid and the world was reset",
     WarningType.BADQVEL: "the velocity became invalid and the world was reset",
     WarningType.BADQACC: "the acceleration became invalid and the world was reset",

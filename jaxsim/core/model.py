@@ -101,10 +101,6 @@ class Model(Record, ModelReals[jax.Array], Sizes, Static, Deduced):
                 self._check_friction(prefix, np.asarray(value))
         return super().replace(**changes)
 
-    def with_slots(self, nconmax: int) -> "Model":
-        """The model with another number of slots in the contact buffer of each world; programs compile anew."""
-        return Model(self._values, self.topology.replace(nconmax=nconmax))
-
     def _check_friction(self, prefix: str, value: np.ndarray):
         has_row = getattr(self.topology, f"{prefix}_hasfriction")
         if np.any((value > 0) & ~has_row):

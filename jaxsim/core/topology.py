@@ -76,11 +76,13 @@ class Topology(Sizes, Static, Deduced):
         raise KeyError(f"no {kind} is called {name!r}{hint}")
 
 
-def deduced(source: Any) -> dict[str, np.ndarray]:
+def deduced(source: Any) -> dict[str, Any]:
     """The fields of `Deduced`, decided from the arrays of any object with mjModel's attributes."""
     around = np.isin(source.wrap_type, (WrapType.SPHERE, WrapType.CYLINDER))
     friction = {f"{kind}_hasfriction": getattr(source, f"{kind}_frictionloss") > 0 for kind in ("dof", "tendon")}
-    return friction | {"wrap_sideid": np.where(around, np.rint(source.wrap_prm), -1).astype(np.int32)}
+    side = np.where(around, np.rint(source.wrap_prm), -1).astype(np.int32)
+    room = {"nbudget": 0, "budget": np.zeros(0, np.int32), "geom_block": np.full(source.ngeom, -1, np.int32)}
+    return friction | room | {"wrap_sideid": side}
 
 
 def per_topology(function: Callable[Concatenate[Topology, P], T]) -> Callable[Concatenate[Topology, P], T]:

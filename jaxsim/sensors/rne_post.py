@@ -12,7 +12,7 @@ from jax import lax
 from jaxsim.algebra import spatial, vector
 from jaxsim.algebra.select import product, take
 from jaxsim.algebra.tree import ancestor, subtree
-from jaxsim.collision.slots import ContactSlots, of_slots, pairs_of
+from jaxsim.collision.slots import ContactSlots, of_bodies
 from jaxsim.constraint.equality import ANCHORS, wrenches
 from jaxsim.constraint.row_table import row_table
 from jaxsim.constraint.solution import Solution
@@ -50,19 +50,14 @@ def internal_force(m: Model, d: Data, solution: Solution, cacc: Array, bodies: n
 
 def _contact_wrench(m: Model, d: Data, slots: ContactSlots, force: Array, inside: np.ndarray) -> Array:
     """Sum [n, 6] of the contact wrenches on the bodies that each row of `inside` [n, nbody] marks."""
-    pairs = pairs_of(m)
     turn, push = jnp.zeros_like(slots.pos), _along(slots.frame, force[:, :3])
     if force.shape[1] > 3:
         turn = _along(slots.frame, force[:, 3:])
     wrench = vector.join(turn, push)
     total = jnp.zeros((len(inside), 6), wrench.dtype)
-    for geom, sign in ((pairs.geom2, 1), (pairs.geom1, -1)):
-        body = m.geom_bodyid[geom]
-        member = sign * inside[:, body].T
-        if not member.any():
-            continue
-        weight = of_slots(m, slots, jnp.asarray(member, wrench.dtype))
-        center = of_slots(m, slots, take(d.subtree_com, m.body_rootid[body]))
+    for side, sign in ((1, 1), (0, -1)):
+        weight = of_bodies(m, slots, side, jnp.asarray(sign * inside.T, wrench.dtype))
+        center = of_bodies(m, slots, side, take(d.subtree_com, m.body_rootid))
         total = total + _sum(weight, spatial.shift_force(wrench, slots.pos - center))
     return total
 

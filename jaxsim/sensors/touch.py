@@ -11,7 +11,7 @@ import numpy as np
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import gather_groups, take
 from jaxsim.collision.ray_shape import meets
-from jaxsim.collision.slots import of_slots, pairs_of
+from jaxsim.collision.slots import of_bodies
 from jaxsim.constraint.solution import Solution
 from jaxsim.core.data import Data
 from jaxsim.core.enums import GeomType
@@ -25,12 +25,11 @@ def touches(m: Model, d: Data, s: np.ndarray, solution: Solution) -> Array:
     slots = solution.slots
     if slots is None:
         return jnp.zeros(len(s), d.qpos.dtype)
-    pairs = pairs_of(m)
     sites = m.sensor_objid[s]
-    own = m.site_bodyid[sites][None]
-    first, second = (m.geom_bodyid[g][:, None] == own for g in (pairs.geom1, pairs.geom2))
+    own = np.arange(m.nbody)[:, None] == m.site_bodyid[sites][None]
     # the normal points away from the first body
-    outward = of_slots(m, slots, jnp.asarray(np.where(second, -1, first), d.qpos.dtype)).T
+    first, second = (of_bodies(m, slots, side, jnp.asarray(own, d.qpos.dtype)) for side in (0, 1))
+    outward = (first - second).T
     normal = solution.force.contact[:, 0]
     groups = []
     for kind in np.unique(m.site_type[sites]):

@@ -46,7 +46,7 @@ def _recover(model: Model, data: Data, bad: Array) -> Data:
     """
     count = counted(data.warning, WarningType.BADQACC, bad)
     if not model.opt.disables(DisableBit.AUTORESET):
-        data = _select(bad, _initial(model, data, derived=True), data)
+        data = _select(bad, _initial(model, data, derived=True), data).replace(peak=data.peak)
     return data.replace(warning=count)
 
 

@@ -67,6 +67,7 @@ class DataDerived:
     solver_residual: Array = real("", "1", "gradient norm over trace(M) at the end, which the tolerance bounds")
     ncon: Array = integer("", "number of active contacts")
     nefc: Array = integer("", "number of active constraint rows")
+    peak: Array = integer("nbudget", "largest demand on each budget of collisions since this world was made")
     warning: Array = integer("7", "how often each mjtWarning occurred in this world since it was made")
 
 

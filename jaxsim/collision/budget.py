@@ -1,0 +1,117 @@
+"""How much room the collision stages of a world have: numbers fixed at load, by name.
+
+    contacts        slots of the contact buffer, `model.nconmax`
+    tiles           pairs of blocks of geoms that the first pass lets through, where candidate pairs are many
+    sphere - box    pairs of these types that go into their collider; no entry where all pairs do
+
+`data.peak` holds the largest demand on each so far: what would have sufficed where it is larger than the budget.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxsim.collision.broadphase import Tiles, blocks_of, tiles
+from jaxsim.collision.pairs import FLAT, candidate_pairs, default_nconmax, groups
+from jaxsim.core.data import Data
+from jaxsim.core.enums import GeomType
+from jaxsim.core.model import Model
+from jaxsim.core.topology import Topology, per_topology
+
+CONTACTS, TILES = "contacts", "tiles"
+SMALL_GROUP = 24  # groups of this few pairs are all tested, which costs less than choosing
+
+
+def group_name(kinds: tuple[int, int]) -> str:
+    """How the budget of the pairs of two types is called."""
+    return " - ".join(GeomType(k).name.lower() for k in kinds)
+
+
+@per_topology
+def budgets_of(t: Topology) -> dict[str, int]:
+    """The budgets of a model by name."""
+    return dict(zip(t.names.get("budget", []), t.budget.tolist()))
+
+
+def with_budgets(m: Model, max_contacts: int | None = None, chosen: Mapping[str, int] | None = None) -> Model:
+    """The model with room for its collisions: by default chosen from the geoms; programs compile anew.
+
+    Args:
+        m: the model.
+        max_contacts: slots of the contact buffer.
+        chosen: other budgets by name.
+
+    Raises:
+        ValueError: a name is none of the model's, or a number is less than 1.
+    """
+    flags, given = int(m.opt.disableflags), dict(chosen or {})
+    t = m.topology.replace(geom_block=blocks_of(m))
+    if max_contacts is not None:
+        given[CONTACTS] = max_contacts
+    contacts = int(given.get(CONTACTS, default_nconmax(t, flags)))
+    budgets = _possible(t, flags, contacts)
+    for name, value in given.items():
+        if name not in budgets:
+            raise ValueError(f"there is no budget called {name!r}; this model has: {', '.join(budgets) or 'none'}")
+        if value < 1:
+            raise ValueError(f"the budget of {name} is {value}, but must be 1 or more")
+    counts = {group_name(kinds): len(index) for kinds, index in groups(candidate_pairs(t, flags), t)}
+    budgets = {k: int(given.get(k, v)) for k, v in budgets.items()}
+    budgets = {k: v for k, v in budgets.items() if k not in counts or v < counts[k]}
+    t = t.replace(nconmax=contacts, nbudget=len(budgets), budget=np.array(list(budgets.values()), np.int32))
+    return Model(m._values, Topology(t._values, t.names | {"budget": list(budgets)}))
+
+
+def _possible(t: Topology, flags: int, contacts: int) -> dict[str, int]:
+    """Every budget that the model could have, with what is chosen for it by default."""
+    pairs, plan = candidate_pairs(t, flags), tiles(t, flags)
+    if not len(pairs):
+        return {CONTACTS: contacts}
+    found = {CONTACTS: contacts}
+    if plan is not None:
+        found[TILES] = _default_tiles(t, plan, contacts)
+    for kinds, index in groups(pairs, t):
+        # where the centre of a plane lies says nothing of what is near it
+        if kinds[0] not in FLAT:
+            # more room than slots, for pairs that are near and do not touch; not all near pairs are of a rare kind
+            share = 1.0 if plan is None else min(1.0, 2 * len(index) / len(pairs))
+            found[group_name(kinds)] = min(len(index), max(SMALL_GROUP, int(1.5 * contacts * share)))
+    return found
+
+
+def _default_tiles(t: Topology, plan: Tiles, contacts: int) -> int:
+    """Each block that moves is near some others of its tree, and near a few more."""
+    moving = len(np.unique(plan.block1))  # blocks that never move have the higher numbers
+    return int(min(len(plan.block1), max(64, 8 * moving, 2 * contacts)))
+
+
+class Room(NamedTuple):
+    """One budget of collisions: what a world has room for, and the largest demand on it so far, 0 if not known."""
+
+    size: int
+    peak: int
+
+
+def budgets(model: Model, data: Data | None = None) -> dict[str, Room]:
+    """The budgets of collisions of each world, by name, and the largest demand on each in any world so far.
+
+    A demand above its size is what would have sufficed, unless an earlier stage had too little room as well: tiles come
+    first, then pairs, then contacts.
+
+    Args:
+        model: the model.
+        data: after steps, of one world or with any leading batch axes; without data, peaks are 0.
+    """
+    sizes = budgets_of(model.topology)
+    peak = np.zeros((1, len(sizes)), int) if data is None else np.asarray(data.peak).reshape(-1, len(sizes))
+    return {name: Room(size, int(most)) for (name, size), most in zip(sizes.items(), peak.max(axis=0))}
+
+
+def shortages(model: Model, data: Data) -> list[str]:
+    """A sentence for each budget that was too small in some world."""
+    return [
+        f"{name}: room for {room.size}, {room.peak} would have sufficed"
+        for name, room in budgets(model, data).items()
+        if room.peak > room.size
+    ]

@@ -1,0 +1,185 @@
+"""Many candidate pairs: tiles of blocks find what testing every pair finds, and what each budget lacks is said."""
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+import pytest
+
+import jaxsim as js
+from jaxsim.collision import broadphase
+from jaxsim.collision.broadphase import blocks_of
+from jaxsim.collision.driver import collide
+from jaxsim.collision.slots import contact_buffer
+from jaxsim.core.model import Model
+from jaxsim.dynamics.kinematics import kinematics
+from jaxsim.layout import batched
+
+ROBOT = """<body name="{0}" pos="{1} 0 .5"><freejoint/><geom size=".11" margin=".02"/>
+  <geom size=".1" pos="0 0 .16"/>
+  <body pos=".15 0 0"><joint axis="0 1 0"/><geom type="capsule" size=".04" fromto="0 0 0 .2 0 0"/>
+    <body pos=".2 0 0"><joint axis="0 1 0"/><geom type="capsule" size=".04" fromto="0 0 0 .2 0 0"/>
+      <geom size=".05" pos=".2 0 0" gap=".01"/></body></body></body>"""
+
+
+def _scene() -> str:
+    """Three robots over a floor of 60 boxes, some of them in turned static bodies, with a plane and explicit pairs."""
+    rng = np.random.default_rng(0)
+    box = '<geom type="box" size=".1 .1 .1" pos="{:.3f} {:.3f} {:.3f}" euler="0 0 {:.0f}"/>'
+    boxes = [
+        box.format(x, y, 0.1 * rng.random(), 90 * rng.random()) for x in rng.random(5) * 2 for y in np.arange(6) / 5
+    ]
+    turned = f'<body euler="0 0 40" pos=".5 -1 0">{"".join(boxes)}</body>'
+    robots = "".join(ROBOT.format(f"r{i}", 0.4 * i) for i in range(3))
+    plane = '<geom name="plane" type="plane" size="5 5 1" pos="0 0 -.1"/>'
+    return f"""<mujoco><worldbody>{plane}{"".join(boxes)}{turned}{robots}
+      <geom name="post" type="capsule" size=".05 .3" pos=".2 .3 .3"/></worldbody>
+      <contact><exclude body1="r0" body2="r2"/></contact></mujoco>"""
+
+
+def _found(
+    m: js.Model, d: js.Data, pos: jax.Array, mat: jax.Array
+) -> tuple[js.Contact, jax.Array, jax.Array, jax.Array]:
+    d = d.replace(geom_xpos=pos, geom_xmat=mat)
+    d = contact_buffer(m, d, collide(m, d))
+    return d.contact, d.ncon, d.peak, d.warning
+
+
+def _poses(m: js.Model, d: js.Data, worlds: int) -> tuple[jax.Array, jax.Array]:
+    """Poses [worlds, ngeom, ...] of all geoms, of robots tumbled about."""
+    rng = np.random.default_rng(1)
+    qpos = np.asarray(d.qpos) + rng.normal(scale=0.15, size=(worlds, m.nq)) * np.array(
+        ([2, 2, 1, 2, 2, 2, 2, 3, 3]) * 3
+    )
+    placed = jax.jit(jax.vmap(lambda q: kinematics(m, d.replace(qpos=q))))(qpos)
+    return placed.geom_xpos, placed.geom_xmat
+
+
+_run = jax.jit(jax.vmap(batched(_found), (None, None, 0, 0)))
+
+
+def _sets(contact: js.Contact) -> list[dict[tuple, np.ndarray]]:
+    """For each world the contacts by geoms, in the order of their places along x."""
+    worlds = []
+    for geom, dist, pos in zip(*(np.asarray(x) for x in (contact.geom, contact.dist, contact.pos))):
+        keys = [tuple(g) for g in geom if g[0] >= 0]
+        worlds.append({k: np.sort(dist[(geom == k).all(1)]) for k in set(keys)} | {"sum": pos[geom[:, 0] >= 0].sum(0)})
+    return worlds
+
+
+@pytest.fixture
+def many(monkeypatch) -> js.Model:
+    """The scene as if its pairs were many."""
+    monkeypatch.setattr(broadphase, "MANY", 100)
+    model = js.load(_scene())
+    assert "tiles" in js.budgets(model)
+    return model
+
+
+def test_tiles_find_what_every_pair_finds(many, monkeypatch):
+    monkeypatch.setattr(broadphase, "MANY", 10**6)
+    few = js.load(_scene(), max_contacts=many.nconmax)
+    assert "tiles" not in js.budgets(few)
+    poses = _poses(few, js.make_data(few), 20)
+    monkeypatch.setattr(broadphase, "MANY", 100)
+    contact, ncon, _, warning = _run(many, js.make_data(many), *poses)
+    monkeypatch.setattr(broadphase, "MANY", 10**6)
+    expected, number, *_ = _run(few, js.make_data(few), *poses)
+    np.testing.assert_array_equal(ncon, number)
+    assert ncon.max() > 15 and not warning.any()
+    kinds = {tuple(sorted(few.geom_type[list(pair)])) for world in _sets(expected) for pair in world if pair != "sum"}
+    assert len(kinds) == 7
+    for ours, theirs in zip(_sets(contact), _sets(expected)):
+        assert ours.keys() == theirs.keys()
+        for pair in ours:
+            np.testing.assert_allclose(ours[pair], theirs[pair], rtol=1e-12, atol=1e-12)
+    # parameters belong to the contacts
+    order = [np.lexsort((*np.asarray(c.pos[0]).T, *np.asarray(c.geom[0]).T)) for c in (contact, expected)]
+    for name in ("includemargin", "friction", "solref", "solimp", "dim"):
+        np.testing.assert_array_equal(getattr(contact, name)[0][order[0]], getattr(expected, name)[0][order[1]])
+
+
+def test_alone_in_a_batch_and_permuted(many):
+    data, poses = js.make_data(many), _poses(many, js.make_data(many), 20)
+    together = _run(many, data, *poses)
+    turned = _run(many, data, *(x[::-1] for x in poses))
+    alone = [_run(many, data, *(x[i : i + 1] for x in poses)) for i in range(20)]
+    single = jax.tree.map(lambda *x: np.concatenate(x), *alone)
+    for a, b, c in zip(*map(jax.tree.leaves, (together, turned, single)), strict=True):
+        np.testing.assert_array_equal(a, b[::-1])
+        np.testing.assert_array_equal(a, c)
+
+
+@pytest.mark.parametrize("name", ["contacts", "tiles"])
+def test_too_small_a_budget(many, name):
+    """It is named with what would have sufficed, contacts stay finite, and worlds that have room keep theirs."""
+    poses = _poses(many, js.make_data(many), 20)
+    full = _run(many, js.make_data(many), *poses)
+    needs = np.asarray(full[2])[:, list(js.budgets(many)).index(name)]
+    assert needs.min() < needs.max()
+    small = js.load(_scene(), budgets={name: int(np.median(needs))})
+    data = js.make_data(small)
+    got = _run(small, data, *poses)
+    fits = needs <= int(np.median(needs))
+    assert 0 < fits.sum() < 20 and np.array_equal(np.asarray(got[3])[:, 1] == 0, fits)
+    peak = js.budgets(small, data.replace(peak=got[2]))[name]
+    assert (peak.size, peak.peak) == (int(np.median(needs)), needs.max())
+    told = str(js.diagnose(small, data.replace(peak=got[2].max(0))))
+    assert f"budget of {name}: room for {peak.size}, {peak.peak} would have sufficed" in told
+    size = min(small.nconmax, many.nconmax)
+    for key in ("dist", "pos", "frame", "geom"):
+        ours, theirs = (np.asarray(getattr(x[0], key))[:, :size] for x in (got, full))
+        assert np.isfinite(ours).all()
+        np.testing.assert_array_equal(ours[fits], theirs[fits])
+
+
+def test_what_is_not_a_budget():
+    xml = '<mujoco><worldbody><geom size=".1"/><body><freejoint/><geom size=".1"/></body></worldbody></mujoco>'
+    with pytest.raises(ValueError, match="no budget called 'sphere - mesh'; this model has: contacts, sphere - sphere"):
+        js.load(xml, budgets={"sphere - mesh": 3})
+    with pytest.raises(ValueError, match="the budget of contacts is 0, but must be 1 or more"):
+        js.load(xml, max_contacts=0)
+
+
+# two trees that lean on each other and on a static body, with sensors that read contacts
+LEANING = """<mujoco><worldbody><geom type="plane" size="5 5 1"/><body pos="0 .2 0"><geom size=".1" pos="0 0 .05"/></body>
+    <body pos="0 0 .14"><freejoint/><geom size=".15" mass="1" friction="2"/><site name="s" size=".2"/>
+      <body pos=".2 0 0"><joint axis="0 1 0"/><geom type="capsule" size=".05" fromto="0 0 0 .2 0 -.1" condim="4"/>
+        <site name="arm"/></body></body>
+    <body pos="0 0 .4"><freejoint/><geom size=".12" mass=".5" priority="1" solimp=".8 .9 .01 .5 2"/></body></worldbody>
+  <contact><pair geom1="p1" geom2="p2" condim="1"/></contact>
+  <sensor><touch site="s"/><force site="arm"/></sensor></mujoco>"""
+LEANING = LEANING.replace('mass="1"', 'mass="1" name="p1"').replace('size=".1" pos="0 0 .05"', 'size=".1" name="p2"')
+
+
+def test_dynamics_without_tables_over_pairs(monkeypatch):
+    """Parameters, Jacobians and sensors of contacts that tiles found are MuJoCo's."""
+    monkeypatch.setattr(broadphase, "MANY", 0)
+    mj = mujoco.MjModel.from_xml_string(LEANING)
+    model = js.put_model(mj)
+    assert "tiles" in js.budgets(model)
+    ref = mujoco.MjData(mj)
+    ref.qvel[:] = np.linspace(-1, 1, mj.nv)
+    data = js.make_data(model).replace(qvel=jnp.asarray(ref.qvel))
+    mujoco.mj_forward(mj, ref)
+    ours = jax.jit(js.forward)(model, data)
+    assert ref.ncon == ours.ncon == 4
+    np.testing.assert_allclose(ours.qacc, ref.qacc, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(ours.sensordata, ref.sensordata, rtol=1e-6, atol=1e-6)
+
+
+def test_blocks_hold_neighbours():
+    """Blocks are of one tree, and static ones of geoms that lie together; planes are in none."""
+    model: Model = js.load(_scene())
+    block = blocks_of(model)
+    assert (block[model.geom_type == 0] == -1).all() and block.max() < 30
+    place = np.asarray(_poses(model, js.make_data(model), 1)[0][0])
+    for k in range(block.max() + 1):
+        index = np.flatnonzero(block == k)
+        assert 1 <= len(index) <= broadphase.WIDTH
+        root = np.unique(model.body_rootid[model.geom_bodyid[index]])
+        moving = model.body_weldid[model.geom_bodyid[index]] > 0
+        assert (moving.all() and len(root) == 1) or not moving.any()
+        if not moving.any():
+            assert np.ptp(place[index], axis=0).max() < 1.5
+    assert jnp.asarray(model.geom_block).shape == (model.ngeom,)
