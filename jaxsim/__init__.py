@@ -3,7 +3,7 @@
 # the first import, so that a clash is explained before anything of it fails
 from jaxsim import _guard  # isort: skip  # noqa: F401
 from jaxsim.checks.diagnose import Diagnosis, diagnose
-from jaxsim.collision.budget import budgets
+from jaxsim.checks.room import budgets
 from jaxsim.core.data import Contact, Data, get_state, make_data, report, reset, set_state, warnings_of
 from jaxsim.core.model import Model, Option
 from jaxsim.dynamics.position import differentiate_pos, integrate_pos

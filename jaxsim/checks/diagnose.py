@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxsim.collision.budget import shortages
+from jaxsim.checks.room import shortages
 from jaxsim.core.data import Data, warnings_of
 from jaxsim.core.enums import MAXVAL
 from jaxsim.core.fields import MODEL_REAL, OPTION_REAL, field_of

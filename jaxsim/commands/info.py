@@ -11,8 +11,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxsim.checks.room import budgets
 from jaxsim.checks.support import unsupported
-from jaxsim.collision.budget import budgets
 from jaxsim.collision.pairs import candidate_pairs, groups
 from jaxsim.commands.output import print_json, print_table, size
 from jaxsim.commands.source import positive, resolve

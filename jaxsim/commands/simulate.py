@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from jaxsim.collision.budget import budgets, shortages
+from jaxsim.checks.room import budgets, shortages
 from jaxsim.commands.output import count, number, print_json, stderr
 from jaxsim.commands.recording import Plan, Runner
 from jaxsim.commands.source import InputError, not_negative, positive, resolve, writable
