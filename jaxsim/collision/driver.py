@@ -1,5 +1,7 @@
 """Collision detection: broadphase, colliders, and the slots that their contacts go into (mj_collision)."""
 
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,13 +11,17 @@ from jaxsim.algebra.select import take
 from jaxsim.collision.broadphase import Near, near_pairs, tiles
 from jaxsim.collision.budget import TILES, budgets_of, group_name
 from jaxsim.collision.compact import chosen, gather
+from jaxsim.collision.convex.collider import convex
+from jaxsim.collision.convex.form import forms, is_large, library
+from jaxsim.collision.convex.penetration import Accuracy
+from jaxsim.collision.hulls import hulls
 from jaxsim.collision.pairs import Pairs, groups
 from jaxsim.collision.params import PairParams, pair_params
-from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape
+from jaxsim.collision.shape import NO_CONTACT, Candidates, Hull, Shape
 from jaxsim.collision.slots import ContactSlots, fill_slots, fixed_pairs, group_budget, pairs_of
 from jaxsim.collision.table import COLLIDERS
 from jaxsim.core.data import Data
-from jaxsim.core.enums import MINVAL, GeomType
+from jaxsim.core.enums import MINVAL, DisableBit, GeomType
 from jaxsim.core.model import Model
 
 Array = jax.Array
@@ -37,7 +43,8 @@ def collide(m: Model, d: Data) -> ContactSlots | None:
     if plan is not None:
         near = near_pairs(m, d, budgets_of(m.topology)[TILES])
         demand[TILES] = near.demand
-    parts, rows = [], []
+    tests: list[_Tests] = []
+    rows = []
     for kinds, index in groups(pairs, m.topology):
         tiled = np.zeros(0, int) if plan is None else np.setdiff1d(index, plan.loose, assume_unique=True)
         loose = index if plan is None else np.intersect1d(index, plan.loose, assume_unique=True)
@@ -48,15 +55,15 @@ def collide(m: Model, d: Data) -> ContactSlots | None:
             if params is not None:
                 slots, needed = _broadphase(m, d, members, reach)
                 demand[group_name(kinds)] = needed
-            parts.append(_test(m, d, kinds, members, reach, slots))
+            tests.append(_tests(m, kinds, members, reach, slots))
             rows.append(_rows(loose, slots, COLLIDERS[kinds][1]))
         if len(tiled):
             row, needed = _of_tiles(m, near, kinds, index)
             demand[group_name(kinds)] = needed
-            parts.append(_test(m, d, kinds, pairs, None, row))
+            tests.append(_tests(m, kinds, pairs, None, row))
             rows.append(jnp.repeat(row, COLLIDERS[kinds][1]))
     pair = None if fixed_pairs(m) is not None else jnp.concatenate(rows)
-    found = Candidates(*(jnp.concatenate(x) if len(x) > 1 else x[0] for x in zip(*parts)))
+    found = Candidates(*(jnp.concatenate(x) if len(x) > 1 else x[0] for x in zip(*_tested(m, d, tests))))
     return fill_slots(m, found, pair, params, demand)
 
 
@@ -75,20 +82,63 @@ def _of_tiles(m: Model, near: Near, kinds: tuple[int, int], index: np.ndarray) -
     return row, jnp.sum(here, dtype=jnp.int32)
 
 
-def _test(
-    m: Model, d: Data, kinds: tuple[int, int], pairs: Pairs, reach: Array | None, near: Array | None
-) -> Candidates:
-    """Candidates of all pairs of one type, or of those that the broadphase lets through, in a row."""
-    collider, ncon = COLLIDERS[kinds]
+class _Tests(NamedTuple):
+    """Pairs of two types that are to be tested: all in a row, or those that the broadphase lets through."""
+
+    kinds: tuple[int, int]
+    among: np.ndarray  # the geoms that may be among them
+    geoms: tuple[np.ndarray | Array, np.ndarray | Array]  # [n] of each pair
+    reach: Array  # [n] m
+
+
+def _tests(m: Model, kinds: tuple[int, int], pairs: Pairs, reach: Array | None, near: Array | None) -> _Tests:
+    """The tests of all pairs in a table, or of those [n] that are near."""
+    among = np.unique(np.concatenate([pairs.geom1, pairs.geom2]))
     if near is None:
-        a, b = _shapes(m, d, pairs.geom1), _shapes(m, d, pairs.geom2)
-    else:
-        a, b = (_gather_shapes(m, d, g, near) for g in (pairs.geom1, pairs.geom2))
-        reach = _reach(pair_params(m, pairs, near)) if reach is None else gather(reach, near)
-        reach = jnp.where(near < len(pairs), reach, -NO_CONTACT)
-    found = jax.vmap(collider)(a, b, reach)
-    found = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), found)
-    reach = jnp.broadcast_to(reach[:, None], (*reach.shape, ncon)).reshape(-1)
+        assert reach is not None
+        return _Tests(kinds, among, (pairs.geom1, pairs.geom2), reach)
+    geom1, geom2 = (gather(jnp.asarray(g, jnp.int32), near) for g in (pairs.geom1, pairs.geom2))
+    among = among[np.isin(m.geom_type[among], kinds)]
+    reach = _reach(pair_params(m, pairs, near)) if reach is None else gather(reach, near)
+    return _Tests(kinds, among, (geom1, geom2), jnp.where(near < len(pairs), reach, -NO_CONTACT))
+
+
+def _tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
+    """Candidates of each of the tests; those of the convex routine are made by one program or two."""
+    t = m.topology
+    found: dict[int, Candidates] = {}
+    general = [i for i, x in enumerate(tests) if COLLIDERS[x.kinds][0] is convex]
+    for large in (False, True):
+        those = [i for i in general if any(is_large(t, int(g)) for g in tests[i].among) == large]
+        found.update(zip(those, _convex_tested(m, d, [tests[i] for i in those])))
+    for i, x in enumerate(tests):
+        if i not in found:
+            a, b = (_shapes(m, d, g) for g in x.geoms)
+            if x.kinds[1] == GeomType.MESH:
+                b = b._replace(data=_hulls(m, x))
+            found[i] = jax.vmap(COLLIDERS[x.kinds][0])(a, b, x.reach)
+    return [_in_reach(found[i], x) for i, x in enumerate(tests)]
+
+
+def _convex_tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
+    """Candidates [n, 4] of tests by the convex routine, all at once."""
+    if not tests:
+        return []
+    served = library(m.topology, tuple(np.unique(np.concatenate([x.among for x in tests])).tolist()))
+    shapes = [[_shapes(m, d, g)._replace(data=forms(served, m.geom_size, g)) for g in x.geoms] for x in tests]
+    a, b, reach = jax.tree.map(lambda *x: jnp.concatenate(x), *((*s, x.reach) for s, x in zip(shapes, tests)))
+    several = not m.opt.disables(DisableBit.MULTICCD) and any(COLLIDERS[x.kinds][1] > 1 for x in tests)
+    accuracy = Accuracy(m.opt.ccd_tolerance, m.opt.ccd_iterations)
+    found = jax.vmap(lambda a, b, r: convex(served, a, b, r, accuracy, several))(a, b, reach)
+    ends = np.cumsum([len(x.reach) for x in tests])
+    return [Candidates(*(y[end - len(x.reach) : end] for y in found)) for x, end in zip(tests, ends)]
+
+
+def _in_reach(found: Candidates, tests: _Tests) -> Candidates:
+    """Candidates [n * k] in a row, as many of each pair as its types can have."""
+    ncon = COLLIDERS[tests.kinds][1]
+    found = jax.tree.map(lambda x: x[:, :ncon].reshape(-1, *x.shape[2:]), found)
+    reach = jnp.broadcast_to(tests.reach[:, None], (*tests.reach.shape, ncon)).reshape(-1)
     return found._replace(dist=jnp.where(found.dist <= reach, found.dist, NO_CONTACT))
 
 
@@ -99,15 +149,24 @@ def _rows(index: np.ndarray, near: Array | None, ncon: int) -> Array:
     return jnp.repeat(gather(jnp.asarray(index, jnp.int32), near), ncon)
 
 
-def _shapes(m: Model, d: Data, geom: np.ndarray) -> Shape:
-    mat = take(d.geom_xmat, geom).reshape(-1, 3, 3)
-    return Shape(take(d.geom_xpos, geom), mat, take(m.geom_size, geom))
+def _shapes(m: Model, d: Data, geom: np.ndarray | Array) -> Shape:
+    """Geoms [n] at static or traced indices."""
+    pos, mat, size = (_rows_of(x, geom) for x in (d.geom_xpos, d.geom_xmat, m.geom_size))
+    return Shape(pos, mat.reshape(-1, 3, 3), size)
 
 
-def _gather_shapes(m: Model, d: Data, geom: np.ndarray, near: Array) -> Shape:
-    index = gather(jnp.asarray(geom, jnp.int32), near)
-    mat = gather(d.geom_xmat, index).reshape(-1, 3, 3)
-    return Shape(gather(d.geom_xpos, index), mat, gather(m.geom_size, index))
+def _rows_of(table: Array, index: np.ndarray | Array) -> Array:
+    return take(table, index) if isinstance(index, np.ndarray) else gather(table, index)
+
+
+def _hulls(m: Model, tests: _Tests) -> Hull:
+    """The hulls of the second geoms, which are meshes."""
+    meshes = tests.among[m.geom_type[tests.among] == GeomType.MESH]
+    place = np.zeros(m.ngeom, np.int32)
+    place[meshes] = np.arange(len(meshes))
+    geom = tests.geoms[1]
+    index = jnp.asarray(place[geom]) if isinstance(geom, np.ndarray) else gather(jnp.asarray(place), geom)
+    return jax.tree.map(lambda x: gather(x, index), hulls(m, meshes))
 
 
 def _broadphase(m: Model, d: Data, pairs: Pairs, reach: Array) -> tuple[Array | None, Array]:

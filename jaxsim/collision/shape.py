@@ -5,7 +5,7 @@ candidates out. It knows nothing of models, bodies or solvers, and is written fo
 maps it over pairs and worlds.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,12 +20,30 @@ Array = jax.Array
 NO_CONTACT = 1e10
 
 
+class Hull(NamedTuple):
+    """The convex hull of a mesh, in arrays that may be longer than it.
+
+    vertex [n, 4] has positions in the geom's frame (m) and numbers in the mesh; those that only fill up repeat the
+    first. around [n, k] are the faces that meet at each vertex, normal [f, 3] and corner [f, c] the outward normals
+    of the faces and the rows of their corners; -1 fills up.
+    """
+
+    vertex: Array
+    around: Array
+    normal: Array
+    corner: Array
+
+
 class Shape(NamedTuple):
-    """One geom: centre [3] (m), orientation [3, 3] and MuJoCo's size parameters [3] (m)."""
+    """One geom: centre [3] (m), orientation [3, 3], MuJoCo's size parameters [3] (m).
+
+    `data` is what some colliders read beyond that: a mesh's `Hull`, a convex routine's `Form`.
+    """
 
     pos: Array
     mat: Array
     size: Array
+    data: Any = None
 
 
 class Candidates(NamedTuple):

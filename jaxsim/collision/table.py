@@ -6,7 +6,10 @@ from jaxsim.collision.colliders.box import box_box
 from jaxsim.collision.colliders.capsule import capsule_capsule
 from jaxsim.collision.colliders.capsule_box import capsule_box
 from jaxsim.collision.colliders.plane import plane_box, plane_capsule, plane_cylinder, plane_ellipsoid, plane_sphere
+from jaxsim.collision.colliders.plane_mesh import plane_mesh
 from jaxsim.collision.colliders.sphere import sphere_box, sphere_capsule, sphere_cylinder, sphere_sphere
+from jaxsim.collision.convex.collider import convex
+from jaxsim.collision.convex.multicontact import contacts_per_pair
 from jaxsim.collision.shape import Candidates
 from jaxsim.core.enums import GeomType as G
 
@@ -14,12 +17,13 @@ Collider = Callable[..., Candidates]
 
 # (type of geom 1, type of geom 2) -> collider of one pair, number of contact candidates; the first type
 # is never the greater one
-COLLIDERS: dict[tuple[int, int], tuple[Collider, int]] = {
+ANALYTIC: dict[tuple[int, int], tuple[Collider, int]] = {
     (G.PLANE, G.SPHERE): (plane_sphere, 1),
     (G.PLANE, G.CAPSULE): (plane_capsule, 2),
     (G.PLANE, G.ELLIPSOID): (plane_ellipsoid, 1),
     (G.PLANE, G.CYLINDER): (plane_cylinder, 4),
     (G.PLANE, G.BOX): (plane_box, 4),
+    (G.PLANE, G.MESH): (plane_mesh, 4),
     (G.SPHERE, G.SPHERE): (sphere_sphere, 1),
     (G.SPHERE, G.CAPSULE): (sphere_capsule, 1),
     (G.SPHERE, G.CYLINDER): (sphere_cylinder, 1),
@@ -28,3 +32,9 @@ COLLIDERS: dict[tuple[int, int], tuple[Collider, int]] = {
     (G.CAPSULE, G.BOX): (capsule_box, 2),
     (G.BOX, G.BOX): (box_box, 8),
 }
+
+_SOLID = (G.SPHERE, G.CAPSULE, G.ELLIPSOID, G.CYLINDER, G.BOX, G.MESH)
+_CONVEX = {(a, b): (convex, contacts_per_pair(a, b)) for a in _SOLID for b in _SOLID if a <= b}
+
+# those that have none of their own share one, which the driver runs for all of them at once
+COLLIDERS: dict[tuple[int, int], tuple[Collider, int]] = _CONVEX | ANALYTIC

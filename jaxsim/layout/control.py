@@ -1,9 +1,9 @@
 """Rules for loops, branches and barriers."""
 
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
-from jaxsim.layout.evaluate import APART, evaluate, program_size, rule
+from jaxsim.layout.evaluate import evaluate, program_size, rule
 from jaxsim.layout.world import World, spread
 
 
@@ -25,18 +25,16 @@ def _while(eqn, values, n):
     def step(carry):
         active = cond(carry)
         new = evaluate(p["body_jaxpr"].jaxpr, p["body_jaxpr"].consts, [*body_consts, *map(World, carry)], n)
-        return [jnp.where(active.reshape((1,) * len(s) + (n,)), spread(b, n), a) for a, b, s in zip(carry, new, shapes)]
+        return [jnp.where(_before(active, len(s)), spread(b, n), a) for a, b, s in zip(carry, new, shapes)]
 
-    some = _any_by_product if _contains(p["body_jaxpr"].jaxpr, APART) else jnp.any
     first = [spread(v, n) for v in start]
-    return [World(x) for x in lax.while_loop(lambda c: some(cond(c)), step, first)]
+    return [World(x) for x in lax.while_loop(lambda c: _any_by_product(cond(c)), step, first)]
 
 
-def _contains(jaxpr, names: set[str]) -> bool:
-    """Whether a program has one of these primitives."""
-    inner = (getattr(p, "jaxpr", p) for e in jaxpr.eqns for p in e.params.values())
-    own = any(e.primitive.name in names for e in jaxpr.eqns)
-    return own or any(_contains(p, names) for p in inner if hasattr(p, "eqns"))
+def _before(active: Array, ndim: int) -> Array:
+    """Flags [k, n] of loops that run side by side, or [n] of one, as wide as a carry of `ndim` axes and the worlds."""
+    *lead, n = active.shape
+    return active.reshape(*lead, *(1,) * (ndim - len(lead)), n)
 
 
 def _any_by_product(active):
@@ -45,7 +43,7 @@ def _any_by_product(active):
     XLA's CPU backend makes one kernel of a small loop without such products, with other roundings; whether a loop
     is small depends on the number of worlds, but the numbers of a world must not.
     """
-    return lax.dot(jnp.ones((2, active.shape[0]), jnp.float32), active.astype(jnp.float32))[0] > 0
+    return lax.dot(jnp.ones((2, active.size), jnp.float32), active.reshape(-1).astype(jnp.float32))[0] > 0
 
 
 @rule("scan")

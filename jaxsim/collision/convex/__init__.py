@@ -1,0 +1,1 @@
+"""Convex shapes in general: where two of them touch, and the contacts of flat faces there."""

@@ -1,0 +1,182 @@
+"""Depth of two convex shapes that overlap: the face of their difference nearest to the origin (EPA).
+
+A polytope within the difference grows where it is nearest to the origin, until it cannot: its nearest face then is
+the difference's own. A new vertex sees some faces from outside. These go, and the edges between them and the
+others, the rim, make new faces with it. Around a vertex of the rim, of what follows it in the seen faces and what
+comes before it all but the next and the previous vertex of the rim cancel; so one sum for each vertex, of a power of
+two for what follows less one for what comes before, tells the whole rim. Of faces 0 1 2 and 0 2 3, seen from 4:
+
+    around 0   1 and 2 follow, 2 and 3 come before:   2^1 + 2^2 - 2^2 - 2^3, so 1 is next and 3 was previous
+    new faces  0 1 4, 1 2 4, 2 3 4, 3 0 4
+
+Heights are signed, so the polytope need not hold the origin: faces that have it outside come first. It begins as
+one triangle with two sides.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxsim.algebra import vector
+from jaxsim.algebra.select import take
+from jaxsim.collision.convex.difference import Difference
+from jaxsim.collision.shape import safe_norm
+
+Array = jax.Array
+
+NOWHERE = 1e30  # height of a face that is not there: nothing sees it, and all others are nearer
+MOST = 24  # vertices added at most: a step costs as much as their square; their numbers are bits of an integer
+COARSE = 1e-5  # of the coordinates: how exact the nearest face has to be for Newton's method to go on from it
+
+
+class Polytope(NamedTuple):
+    """Vertices [v, 8] and faces [f, 7], as outward normal, height and three vertices.
+
+    `found` [16] is the face beyond which the difference reaches least far, of those that were nearest at some time,
+    how far it reaches along that one's normal, and the point [8] where it does.
+    """
+
+    rows: Array
+    face: Array
+    nearest: Array  # [] int32
+    found: Array
+    step: Array  # [] int32: there are 3 + step vertices
+    done: Array  # [] bool
+
+
+def epa(
+    shapes: Difference, triangle: Array, start: Array, tolerance: Array, iterations: int
+) -> tuple[Array, Array, Array]:
+    """The vertices [3, 8] and the outward normal [3] of the nearest face, as near as there are steps; and the point
+    [8] furthest along that normal.
+
+    Args:
+        shapes: their difference.
+        triangle: [3, 8] points of it that are not on a line.
+        start: [] bool, whether to search at all.
+        tolerance: [] by how much (m) the face of smooth shapes may lie within the difference.
+        iterations: most vertices to add.
+    """
+    count = min(iterations, MOST)
+    rounding = 16 * jnp.finfo(triangle.dtype).eps * shapes.scale
+    enough = jnp.where(shapes.smooth, jnp.maximum(tolerance, COARSE * shapes.scale), rounding)
+
+    def grow(p: Polytope) -> Polytope:
+        near = p.face.at[p.nearest].get(mode="promise_in_bounds")
+        row = shapes.point(near[:3])
+        reach = jnp.sum(row[:3] * near[:3], keepdims=True)
+        done = reach[0] - near[3] <= enough
+        found = jnp.where(done | (reach[0] < p.found[7]), jnp.concatenate([near, reach, row]), p.found)
+        seen = vector.dot(p.face[:, :3], row[:3][None]) - p.face[:, 3] > 0.25 * rounding
+        rim = _rim(p, seen)
+        # a rim that touches itself is of rounding's making: what was found so far has to do
+        done |= ~rim.simple | (p.step >= count)
+        face = _replaced(p.face, seen, rim.on, _new_faces(p, row, rim.next, rounding))
+        here = np.arange(3 + count, dtype=np.int32) == 3 + p.step
+        rows = jnp.where(here[:, None], row[None], p.rows)
+        moved = Polytope(rows, face, _lowest(face), found, p.step + 1, done)
+        return jax.tree.map(lambda new, old: jnp.where(done, old, new), moved, p)._replace(found=found, done=done)
+
+    rows = jnp.concatenate([triangle, jnp.broadcast_to(triangle[:1], (count, 8))])
+    face = _two_sided(triangle[:, :3], 2 * count + 2)
+    none = jnp.concatenate([face[0], jnp.full(1, NOWHERE, face.dtype), triangle[0]])
+    zero = jnp.zeros((), jnp.int32)
+    p = lax.while_loop(lambda p: ~p.done, grow, Polytope(rows, face, _lowest(face), none, zero, ~start))
+    corners = p.rows.at[p.found[4:7].astype(jnp.int32)].get(mode="promise_in_bounds")
+    return corners, p.found[:3], p.found[8:]
+
+
+def _two_sided(triangle: Array, size: int) -> Array:
+    """The faces of a triangle [3, 3] and its other side, and room for more."""
+    a, b, c = triangle[0], triangle[1], triangle[2]
+    normal = vector.cross(b - a, c - a)
+    normal = normal / safe_norm(normal)
+    plane = jnp.concatenate([normal, jnp.sum(normal * a, keepdims=True)])
+    front = jnp.concatenate([plane, jnp.asarray([0, 1, 2], plane.dtype)])
+    back = jnp.concatenate([-plane, jnp.asarray([1, 0, 2], plane.dtype)])
+    return jnp.concatenate([jnp.stack([front, back]), jnp.broadcast_to(_gone(plane.dtype)[None], (size - 2, 7))])
+
+
+def _gone(dtype) -> Array:
+    return jnp.asarray([0, 0, 0, NOWHERE, 0, 0, 0], dtype)
+
+
+def _lowest(face: Array) -> Array:
+    """The nearest face []."""
+    return jnp.argmin(face[:, 3]).astype(jnp.int32)
+
+
+class Rim(NamedTuple):
+    """Of each vertex [v] whether it is on the rim, and the next one there; and [] whether each is there only once."""
+
+    on: Array
+    next: Array
+    simple: Array
+
+
+def _rim(p: Polytope, seen: Array) -> Rim:
+    number = np.arange(p.rows.shape[0], dtype=np.int32)
+    corner = p.face[:, 4:].T.astype(jnp.int32)
+    power = _power(corner)
+    change = jnp.where(seen[None], take(power, [1, 2, 0]) - take(power, [2, 0, 1]), 0)
+    around = corner[:, None] == number[None, :, None]
+    x = _once(jnp.sum(jnp.where(around, change[:, None], 0), axis=(0, 2), dtype=jnp.int32))
+    # 2^n - 2^p has the bits p to n - 1 if n is greater, its negative n to p - 1 else
+    top, low = 32 - lax.clz(jnp.abs(x)), _count((x & -x) - 1)
+    following, previous = jnp.where(x > 0, top, low), jnp.where(x > 0, low, top)
+    on = x != 0
+    simple = jnp.all(~on | (x == _power(following) - _power(previous)))
+    return Rim(on, jnp.minimum(following, number[-1]), simple)
+
+
+def _power(x: Array) -> Array:
+    return jnp.left_shift(jnp.int32(1), x)
+
+
+def _count(bits: Array) -> Array:
+    return lax.population_count(bits)
+
+
+def _once(x: Array) -> Array:
+    """x [n], such that a batch on a CPU computes it once rather than wherever it is read: what is joined is stored."""
+    return jnp.concatenate([x[:1], x[1:]])
+
+
+def _new_faces(p: Polytope, row: Array, following: Array, rounding: Array) -> Array:
+    """[v, 7] for each vertex the face of the edge from there to the following one, and a new vertex."""
+    vertex = p.rows[:, :3]
+    edge, side = vertex.at[following].get(mode="promise_in_bounds") - vertex, row[None, :3] - vertex
+    edges = jnp.concatenate([edge, side], axis=1)
+    edge, side = edges[:, :3], edges[:, 3:]
+    normal = vector.cross(edge, side)
+    length = safe_norm(normal)
+    longest = jnp.maximum(vector.dot(edge, edge), vector.dot(side, side))[:, None]
+    thin = length * length <= rounding * rounding * longest
+    normal = jnp.where(thin, 0, normal / length)
+    height = jnp.where(thin, NOWHERE, vector.dot(normal, vertex)[:, None])
+    number = jnp.arange(len(vertex), dtype=row.dtype)[:, None]
+    new = jnp.broadcast_to((3 + p.step).astype(row.dtype), height.shape)
+    return jnp.concatenate([normal, height, number, following[:, None].astype(row.dtype), new], axis=1)
+
+
+def _replaced(face: Array, seen: Array, wanted: Array, new: Array) -> Array:
+    """Faces [f, 7] with the wanted ones of the new [v, 7] where the seen ones and nothing were."""
+    free = seen | (face[:, 3] == NOWHERE)
+    half = len(face) // 2
+    place = np.arange(len(face), dtype=np.int32)
+    bits = jnp.where(free, _power(jnp.asarray(place % half)), 0)
+    low, high = jnp.sum(bits[:half], dtype=jnp.int32), jnp.sum(bits[half:], dtype=jnp.int32)
+    mask = np.asarray(2 ** (place % half) - 1, np.int32)
+    before = jnp.where(place < half, _count(low & mask), _count(low) + _count(high & mask))
+    number = np.arange(len(new), dtype=np.int32)
+    all_wanted = jnp.sum(jnp.where(wanted, _power(jnp.asarray(number)), 0), dtype=jnp.int32)
+    rank = jnp.where(wanted, _count(all_wanted & np.asarray(2**number - 1, np.int32)), -1)
+    ranks = _once(jnp.concatenate([before, rank]))
+    before, rank = ranks[: len(face)], ranks[len(face) :]
+    which = jnp.sum(jnp.where(before[:, None] == rank[None], number[None], 0), axis=1, dtype=jnp.int32)
+    moved = new.at[which].get(mode="promise_in_bounds")
+    kept = jnp.where(seen[:, None], _gone(face.dtype)[None], face)
+    return jnp.where((free & (before < _count(all_wanted)))[:, None], moved, kept)

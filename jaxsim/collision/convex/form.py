@@ -1,0 +1,110 @@
+"""What the convex routine reads of a geom: the points of a core, and an ellipsoid that is added to each of them.
+
+One form for all types, so that one program serves all pairs of them:
+
+    type       core                   ellipsoid's semi-axes   radius beyond
+    sphere     the centre             0 0 0                   r
+    capsule    the ends of its axis   0 0 0                   r
+    ellipsoid  the centre             a b c                   0
+    cylinder   the ends of its axis   r r 0                   0
+    box        its corners            0 0 0                   0
+    mesh       its hull's vertices    0 0 0                   0
+
+The radius is added at the end, as MuJoCo does where cores are apart; where they overlap it is the same.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxsim.collision.compact import gather
+from jaxsim.collision.convex.polygons import BITS, Polygons, polygons_of
+from jaxsim.collision.hulls import hull_of_mesh
+from jaxsim.core.enums import GeomType as G
+from jaxsim.core.topology import Topology, per_topology
+
+Array = jax.Array
+
+MANY = 32  # points from which a core is a large one: those of others are then not filled up to its number
+
+
+class Form(NamedTuple):
+    """One geom, in its own frame; all but `kind` and `row` follow from its sizes."""
+
+    point: Array  # [n, 3] m, of the core; the first one fills up
+    round: Array  # [3] m, semi-axes of the ellipsoid
+    scale: Array  # [3] m, of a box's and a cylinder's polygons and core; 1 for meshes
+    radius: Array  # [] m, by which the geom is larger still
+    kind: Array  # [] int32, the geom's type
+    row: Array  # [] int32, of the library
+
+
+class Library(NamedTuple):
+    """Cores of the geoms that a program serves, in host arrays.
+
+    kinds: the types among them; of each geom [ngeom] its type, and its row, -1 for those not served; of each row the
+    points [n, 3] before scaling and, for meshes, their numbers [n] among all vertices; and the polygons of all.
+    """
+
+    kinds: tuple[int, ...]
+    kind: np.ndarray
+    row: np.ndarray
+    unit: np.ndarray
+    number: np.ndarray
+    polygons: Polygons
+
+
+@per_topology
+def is_large(t: Topology, geom: int) -> bool:
+    """Whether a geom is a mesh with so many vertices that it gets a program of its own."""
+    return t.geom_type[geom] == G.MESH and len(hull_of_mesh(t, int(t.geom_dataid[geom]))[0]) > MANY
+
+
+@per_topology
+def library(t: Topology, geoms: tuple[int, ...]) -> Library:
+    """The cores of some geoms, all with as many points as the largest has."""
+    key = [int(t.geom_dataid[g]) if t.geom_type[g] == G.MESH else -1 - int(t.geom_type[g]) for g in geoms]
+    cores = sorted(set(key))
+    row = np.full(t.ngeom, -1, np.int32)
+    row[list(geoms)] = [cores.index(k) for k in key]
+    tables = [_core(t, k) for k in cores]
+    most = max(len(x) for x in tables)
+    table = np.stack([np.concatenate([x, np.repeat(x[:1], most - len(x), axis=0)]) for x in tables])
+    kinds = tuple(sorted({int(t.geom_type[g]) for g in geoms}))
+    return Library(
+        kinds, np.asarray(t.geom_type, np.int32), row, table[..., :3], table[..., 3].astype(np.int32), polygons_of(t)
+    )
+
+
+def _core(t: Topology, key: int) -> np.ndarray:
+    """[n, 4] points before scaling, and their numbers: of mesh `key`, or of geom type -1 - key."""
+    if key >= 0:
+        return hull_of_mesh(t, key)[0] + [0, 0, 0, t.mesh_vertadr[key]]
+    ends = {G.BOX: 2.0 * BITS - 1, G.CAPSULE: _AXIS, G.CYLINDER: _AXIS}.get(G(-1 - key), np.zeros((1, 3)))
+    return np.column_stack([ends, np.arange(len(ends))])
+
+
+_AXIS = np.array([[0, 0, 1.0], [0, 0, -1.0]])
+
+
+def forms(served: Library, size: Array, geom: np.ndarray | Array) -> Form:
+    """The forms of geoms [k] at static or traced indices, from the sizes [ngeom, 3] (m) of all geoms."""
+    dtype, kind = size.dtype, served.kind
+    radius = np.isin(kind, (G.SPHERE, G.CAPSULE))
+    solid, drum = (kind == G.ELLIPSOID)[:, None], (kind == G.CYLINDER)[:, None]
+    lying = jnp.concatenate([size[:, :1], size[:, :2]], axis=1)  # radius, radius, half length
+    scale = jnp.where((kind == G.MESH)[:, None], 1, jnp.where((kind == G.BOX)[:, None], size, lying))
+    disc = jnp.where(np.array([[True, True, False]]), lying, 0)
+    rounds = jnp.where(solid, size, jnp.where(drum, disc, 0))
+    reals = jnp.concatenate([rounds, scale, jnp.where(radius, size[:, 0], 0)[:, None]], axis=1)
+    table = np.stack([kind, np.maximum(served.row, 0)], axis=1)
+    if isinstance(geom, np.ndarray):
+        reals, whole = reals[geom], jnp.asarray(table[geom])
+        unit = jnp.asarray(served.unit[table[geom, 1]], dtype)
+    else:
+        reals, whole = gather(reals, geom), gather(jnp.asarray(table), geom)
+        unit = gather(jnp.asarray(served.unit, dtype), whole[:, 1])
+    scale = reals[:, 3:6]
+    return Form(unit * scale[:, None], reals[:, :3], scale, reals[:, 6], whole[:, 0], whole[:, 1])

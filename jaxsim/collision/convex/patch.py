@@ -1,0 +1,89 @@
+"""The surface of a shape about the point where it touches: what stays with that point as shapes move and turn.
+
+A corner stays in its place, an edge and a face let the point slide, and on a curved surface the point follows the
+normal. A patch says so, as an exact function of the shape's sizes and of the normal; which feature it is, was
+found by a search and is frozen.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxsim.algebra import vector
+from jaxsim.collision.convex.form import Form
+from jaxsim.collision.shape import safe_norm
+from jaxsim.core.enums import GeomType
+
+Array = jax.Array
+
+# how far from the border of a feature, relative to the size, a point counts as on it rather than beside it
+BESIDE = 1e-4
+SAG = 5e-3  # the same for points found on chords of a circle
+LEVEL = 0.05  # how far across the axis a normal that a search found may point, where that of a cap is meant
+FLAT = np.arange(3) < 2  # the axes across a cylinder's
+
+
+class Patch(NamedTuple):
+    """A point [3] (m) with its normal, how it moves as that turns [3, 3] (m), and where it slides [3, 3].
+
+    `slide` has tangents (m) as rows, zero rows where there are less than three.
+    """
+
+    point: Array
+    spread: Array
+    slide: Array
+
+
+class Found(NamedTuple):
+    """What a search found of one shape, in its frame.
+
+    corner [3, 3] (m) are points of the core, weight [3] how much each of them counts, rest [3] (m) is what the
+    ellipsoid adds to their mean, and slid [3] (m) how far from there along its feature the point is.
+    """
+
+    corner: Array
+    weight: Array
+    rest: Array
+    slid: Array
+
+
+def patch(form: Form, found: Found, normal: Array, drums: bool) -> Patch:
+    """The patch about a found point with outward unit normal [3], all in the frame of the shape, without its radius.
+
+    `drums` says whether the shape may be a cylinder, whose caps are flat.
+    """
+    used = jnp.abs(found.weight) > BESIDE
+    weight = jnp.where(used, found.weight, 0)
+    mean = jnp.sum(weight[:, None] * found.corner, axis=0) / jnp.sum(weight)
+    slide = jnp.where(used[:, None], found.corner - mean[None], 0)
+    mean = mean + found.slid
+    across = form.round * normal
+    length = safe_norm(across)
+    rest = form.round * across / length
+    squares = jnp.where(np.eye(3, dtype=bool), (form.round * form.round)[None], 0)
+    spread = (squares - rest[:, None] * rest[None]) / length[0]
+    if not drums:
+        return Patch(mean + rest, spread, slide)
+    cap = _on_cap(form, found.rest, normal)
+    end = jnp.where(FLAT, 0, jnp.where(normal[2] >= 0, 1, -1)) * form.scale
+    point = jnp.where(cap, end + found.rest + found.slid, mean + rest)
+    around = jnp.asarray(np.diag(FLAT), normal.dtype)
+    return Patch(point, jnp.where(cap, 0, spread), jnp.where(cap, around, slide))
+
+
+def _on_cap(form: Form, rest: Array, normal: Array) -> Array:
+    """Whether a point is on a cylinder's cap, and not on its side or on the rim between."""
+    length = safe_norm(jnp.where(FLAT, normal, 0))[0]
+    below = safe_norm(jnp.where(FLAT, rest, 0))[0] < form.scale[0] * (1 - SAG)
+    cap = below & (length < LEVEL) | (length < BESIDE * BESIDE)
+    return lax.stop_gradient(cap & (form.kind == GeomType.CYLINDER))
+
+
+def unpatched(found: Found) -> Patch:
+    """The found point as one that moves with its shape and does nothing else."""
+    none = jnp.zeros((3, 3), found.rest.dtype)
+    weight = jnp.maximum(found.weight, 0)
+    return Patch(vector.matvec_t(found.corner, weight / jnp.sum(weight)) + found.rest, none, none)

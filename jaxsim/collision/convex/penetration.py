@@ -1,0 +1,192 @@
+"""Where two convex shapes are nearest, or overlap least: distance, witness points, normal, and the features there."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jaxsim.algebra import vector
+from jaxsim.algebra.select import take
+from jaxsim.collision.convex.contact import touch
+from jaxsim.collision.convex.difference import Difference, difference
+from jaxsim.collision.convex.epa import epa
+from jaxsim.collision.convex.gjk import APART, OVERLAP, TRIANGLES, Simplex, gjk, largest
+from jaxsim.collision.convex.patch import Found, Patch, patch, unpatched
+from jaxsim.collision.convex.support import core_points
+from jaxsim.collision.shape import NO_CONTACT, Shape, safe_norm
+
+Array = jax.Array
+
+REFINEMENTS = 5  # most steps of Newton's method from what the search found; each doubles the digits
+
+
+class Accuracy(NamedTuple):
+    """MuJoCo's options of convex collision: ccd_tolerance [] (m) and ccd_iterations."""
+
+    tolerance: Array | float = 1e-6
+    iterations: int = 35
+
+
+DEFAULT = Accuracy()
+
+
+class Penetration(NamedTuple):
+    """Where two shapes are nearest, or overlap least; positions have world axes and count from the centre of a.
+
+    dist [] (m) is NO_CONTACT where the shapes are farther apart than asked; normal [3] points from a to b; the
+    witnesses [3] are the points of the two surfaces, normal * dist apart. vertices1 and vertices2 [3] are the points
+    of the cores of a and b that make the nearest feature, -1 where fewer than three do.
+    """
+
+    dist: Array
+    witness1: Array
+    witness2: Array
+    normal: Array
+    vertices1: Array
+    vertices2: Array
+
+
+class Search(NamedTuple):
+    """What the searches found of the cores, in the frame of shape a."""
+
+    rows: Array  # [3, 8] points of the difference that make its nearest feature
+    weight: Array  # [3] of the nearest point
+    used: Array  # [3] bool: which of them are part of the feature
+    normal: Array  # [3] from a to b
+    near: Array  # [] bool: not farther apart than asked
+    alone: Array  # [3, 8] other points, which do without weights where the shapes overlap and the feature is not right
+
+    def settled(self, trusted: Array) -> "Search":
+        """With these in place of the feature, if that is not to be trusted."""
+        return self._replace(rows=jnp.where(trusted, self.rows, self.alone))
+
+
+def penetration(a: Shape, b: Shape, reach: Array, accuracy: Accuracy = DEFAULT, drums: bool = True) -> Penetration:
+    """Distance, witnesses and normal of two convex shapes, up to a distance [] (m) (mjc_ccd).
+
+    The search is not differentiated: it says which features touch, and distance, witnesses and normal are then
+    exact functions of poses and sizes.
+
+    Args:
+        a, b: geoms whose data are forms.
+        reach: [] m.
+        accuracy: of the search.
+        drums: whether there may be cylinders among them.
+    """
+    radius1, radius2 = a.data.radius, b.data.radius
+    frozen = lax.stop_gradient((a, b, reach + radius1 + radius2))
+    shapes = difference(*frozen[:2])
+    found = search(shapes, frozen[2], accuracy)
+    normal, slid, trusted = _refine(shapes, found, accuracy, drums)
+    settled = found.settled(trusted)
+    t = touch(normal, *_patches(difference(a, b), settled, normal, slid, trusted, drums))
+    numbers = jnp.where(found.used[:, None], found.rows[:, 6:], -1).astype(jnp.int32)
+    dist = jnp.where(found.near, t.dist - radius1 - radius2, NO_CONTACT)
+    world = vector.matvec(a.mat, t.normal)
+    middle = vector.matvec(a.mat, t.middle)
+    half = 0.5 * t.dist
+    return Penetration(
+        dist, middle + (radius1 - half) * world, middle - (radius2 - half) * world, world, numbers[:, 0], numbers[:, 1]
+    )  # fmt: skip
+
+
+def search(shapes: Difference, reach: Array, accuracy: Accuracy) -> Search:
+    """The feature of the difference that is nearest to the origin, from either side, up to `reach` [] (m)."""
+    tolerance = jnp.asarray(accuracy.tolerance, reach.dtype)
+    s = gjk(shapes, reach, tolerance, accuracy.iterations)
+    inside = s.state == OVERLAP
+    _, which = largest(s.rows[:, :3])
+    corners = [jnp.sum(jnp.where(which[:, None], take(s.rows, TRIANGLES[:, i]), 0), axis=0) for i in range(3)]
+    face, outward, furthest = epa(shapes, jnp.stack(corners), inside, tolerance, accuracy.iterations)
+    rows, weight = _without_lightest(s)
+    used = inside | (weight > 0)
+    rows = jnp.where(inside, face, rows)
+    weight = jnp.where(inside, _weights(face[:, :3], outward), weight)
+    normal = jnp.where(inside, outward, -s.x / safe_norm(s.x))
+    alone = jnp.where(inside, furthest[None], rows)
+    return Search(rows, weight, used, normal, s.state != APART, alone)
+
+
+def _without_lightest(s: Simplex) -> tuple[Array, Array]:
+    """The three points of a simplex that make its nearest point, and their weights."""
+    _, lightest = vector.least(s.weight)
+    drop = jnp.argmax(lightest).astype(jnp.int32)
+    keep = (jnp.arange(3, dtype=jnp.int32) + drop + 1) & 3
+    rows, weight = (x.at[keep].get(mode="promise_in_bounds") for x in (s.rows, s.weight))
+    return rows, weight
+
+
+def _weights(face: Array, normal: Array) -> Array:
+    """Weights [3] of the origin's foot in the plane of a triangle [3, 3] with the given unit normal.
+
+    The foot may lie beside the triangle: where a face of the difference has more corners, the search ends with any of
+    the triangles that it is made of, and weights of either sign then give the right points of both shapes.
+    """
+    area = vector.dot(vector.cross(take(face, [1, 2, 0]), take(face, [2, 0, 1])), normal[None])
+    total = jnp.sum(area)
+    return jnp.where(total > 0, area / jnp.where(total > 0, total, 1), 1 / 3)
+
+
+def _patches(
+    shapes: Difference, found: Search, normal: Array, slid: Array, trusted: Array, drums: bool
+) -> tuple[Patch, Patch]:
+    """The patches of both shapes, in the frame of a; mere points where the normal is not to be trusted."""
+    frozen = lax.stop_gradient(shapes)
+    x = found.rows[:, 3:6]
+    y = vector.matvec_t(frozen.rot[None], x - found.rows[:, :3] - frozen.offset[None])
+    number = found.rows[:, 6:].T.astype(jnp.int32)
+    corner, core = (
+        jnp.stack([core_points(points, number[:, i]) for i in range(3)], axis=1)
+        for points in (shapes.forms.point, frozen.forms.point)
+    )
+    rest = jnp.sum(found.weight[None, :, None] * (jnp.stack([x, y]) - core), axis=1)
+    weight = jnp.broadcast_to(found.weight[None], (2, 3))
+    here = Found(corner, weight, rest, jnp.stack([slid[0], vector.matvec_t(frozen.rot, slid[1])]))
+    both = jax.vmap(lambda f, h, n: patch(f, h, n, drums))(shapes.forms, here, shapes.directions(normal))
+    both = jax.tree.map(lambda x, y: jnp.where(trusted, x, y), both, jax.vmap(unpatched)(here))
+    first, second = (Patch(*(x[i] for x in both)) for i in (0, 1))
+    point = shapes.offset + vector.matvec(shapes.rot, second.point)
+    slide = vector.matvec(shapes.rot[None], second.slide)
+    half_turned = vector.matvec(shapes.rot[None], second.spread)  # symmetric: rows are columns
+    return first, Patch(point, vector.matvec(shapes.rot[None], half_turned.T), slide)
+
+
+class _Trial(NamedTuple):
+    """A normal [3] to try next; the last one tried, and by it the patches' distance and that of the planes []."""
+
+    next: Array
+    last: Array
+    dist: Array
+    planes: Array
+    first: Array  # [] distance of the planes along the normal that was tried first
+    slid: Array  # [2, 3] m, of both points in the frame of a
+    step: Array  # [] int32
+
+
+def _refine(shapes: Difference, found: Search, accuracy: Accuracy, drums: bool) -> tuple[Array, Array, Array]:
+    """The normal [3] after some steps of Newton's method, how far the points slide [2, 3] (m) to touch along it, and
+    whether the patches are to be trusted.
+
+    Along any normal the shapes are at least as far apart as their supporting planes are, and along the right one
+    they are as far: so the normal whose planes are farther apart is the better one.
+    """
+    always = jnp.ones((), bool)
+
+    def step(t: _Trial) -> _Trial:
+        made = touch(t.next, *_patches(shapes, found, t.next, t.slid, always, drums))
+        planes = -jnp.sum(shapes.point(t.next)[:3] * t.next)
+        first = jnp.where(t.step == 0, planes, t.first)
+        return _Trial(made.normal, t.next, made.dist, planes, first, t.slid + made.slid, t.step + 1)
+
+    def unfinished(t: _Trial) -> Array:
+        turn = jnp.sum((t.next - t.last) ** 2)  # the last step squares it
+        return (t.step == 0) | (t.step <= REFINEMENTS) & (turn > 0.01 * jnp.finfo(turn.dtype).eps)
+
+    zero = jnp.zeros((), found.normal.dtype)
+    still = jnp.zeros((2, 3), zero.dtype)
+    start = _Trial(found.normal, found.normal, zero, zero, zero, still, jnp.zeros((), jnp.int32))
+    t = lax.while_loop(unfinished, step, start)
+    slack = 64 * jnp.finfo(zero.dtype).eps * shapes.scale + 0.1 * accuracy.tolerance
+    trusted = (t.planes >= t.first - slack) & (jnp.abs(t.dist - t.planes) <= slack)
+    return jnp.where(trusted, t.last, found.normal), jnp.where(trusted, t.slid, 0), trusted
