@@ -9,6 +9,7 @@ from jax import lax
 
 from jaxsim.collision.driver import collide
 from jaxsim.collision.slots import ContactSlots, contact_buffer
+from jaxsim.constraint.adhesion import with_adhesion
 from jaxsim.constraint.row_table import row_table
 from jaxsim.constraint.rows import Rows, count_rows, make_constraint
 from jaxsim.constraint.solution import Solution
@@ -21,6 +22,7 @@ from jaxsim.dynamics.energy import energy
 from jaxsim.dynamics.kinematics import kinematics
 from jaxsim.dynamics.passive import passive
 from jaxsim.dynamics.tendon import tendon, tendon_armature, tendon_inertia
+from jaxsim.dynamics.tendon_bias import with_tendon_bias
 from jaxsim.dynamics.transmission import transmission
 from jaxsim.sensors.table import sensors
 from jaxsim.solvers.implicit import implicit_minimum
@@ -77,6 +79,7 @@ def position_velocity(m: Model, d: Data) -> tuple[Data, Intermediate]:
     slots = collide(m, d)
     d = contact_buffer(m, d, slots)
     rows = make_constraint(m, d, ten_J, slots)
+    d, moment = with_adhesion(m, d, moment, slots, rows.contact)
     inertia = inertia_of(m, d, tendon_inertia(m, ten_J))
     return d, Intermediate(ten_J, inertia, moment, cdof_dot, slots, rows)
 
@@ -84,7 +87,7 @@ def position_velocity(m: Model, d: Data) -> tuple[Data, Intermediate]:
 def smooth_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | None = None) -> Data:
     """qfrc_bias, qfrc_passive, qfrc_actuator, their sum qfrc_smooth (all [nv]), and qacc_smooth = M^-1 qfrc_smooth."""
     d, gravcomp = passive(m, d, mid.ten_J)
-    d = d.replace(qfrc_bias=rne(m, d, mid.cdof_dot))
+    d = with_tendon_bias(m, d.replace(qfrc_bias=rne(m, d, mid.cdof_dot)), mid.ten_J, mid.cdof_dot)
     d = actuation(m, d, mid.moment, gravcomp)
     applied = project_wrenches(m, d, d.xfrc_applied[:, :3], d.xfrc_applied[:, 3:], d.xipos)
     smooth = d.qfrc_passive - d.qfrc_bias + d.qfrc_applied + d.qfrc_actuator + applied

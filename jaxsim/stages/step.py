@@ -9,7 +9,7 @@ from jaxsim.core.data import Data, counted, make_data
 from jaxsim.core.enums import DisableBit, WarningType
 from jaxsim.core.fields import DATA_STATE
 from jaxsim.core.model import Model
-from jaxsim.dynamics.actuation import is_bad
+from jaxsim.dynamics.controls import is_bad
 from jaxsim.stages.forward import Accelerations, forward
 from jaxsim.stages.integrate import integrate
 

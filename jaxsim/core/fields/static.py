@@ -297,6 +297,7 @@ class Deduced:
 
     dof_hasfriction: Flags = flag("nv", "whether the dof has a friction row: its frictionloss was not zero at load")
     tendon_hasfriction: Flags = flag("ntendon", "whether the tendon has a friction row, likewise")
+    actuator_slots: Ints = integer("nactuator,5", "its states slew, integral, temperature, bristle, current; -1: none")
     nbudget: int = size("number of budgets of collisions, see js.budgets")
     budget: Ints = integer("nbudget", "what the collision stages of a world have room for, by the names of js.budgets")
     geom_block: Ints = integer("ngeom", "the block of geoms that are first tested as one; -1 for none")
