@@ -37,14 +37,18 @@ FIELDS = (
 MUSCLE = 'lengthrange=".2 .7"'
 LUGRE, THERMAL = 'lugre="30 .4 .2 .3 .05"', 'thermal="3 .5 0 .004 20 25"'
 ACTUATORS = {
-    "muscles": f"""
+    "muscles and sites": f"""
         <muscle tendon="t" {MUSCLE}/>
         <muscle tendon="u" {MUSCLE} force="30" range=".6 1.2" lmin=".4" lmax="1.8" vmax="2" fpmax="1.1" fvmax="1.4"/>
         <muscle joint="h" gear="2" lengthrange="-2 2" timeconst=".02 .06" tausmooth=".3" scale="80"/>
         <general tendon="u" gaintype="muscle" biastype="affine" biasprm="1 2 -.5" gainprm=".75 1.05 -1 200 .5 1.6 1.5 1.3 1.2"
           dyntype="filter" dynprm=".1" actearly="true" {MUSCLE}/>
-        <general joint="s" gear="-1" biastype="muscle" biasprm=".5 1 20 1 .5 1.6 1.5 1.3 1.2" lengthrange="-.5 .4"/>""",
-    "motors": f"""
+        <general joint="s" gear="-1" biastype="muscle" biasprm=".5 1 20 1 .5 1.6 1.5 1.3 1.2" lengthrange="-.5 .4"/>
+        <motor site="r" gear="1 2 3 .4 .5 .6"/><motor site="r" refsite="w" gear="1 2 3 .4 .5 .6"/>
+        <position cranksite="q" slidersite="w" cranklength=".9" gear="2" kp="8"/>
+        <velocity site="q" refsite="p" gear="0 1 0 0 0 0" kv="3"/>
+        <general joint="h" dyntype="user" gaintype="user" biastype="user" actdim="2" gainprm="3"/>""",
+    "motors and servos": f"""
         <dcmotor joint="h" motorconst=".4" resistance="2"/>
         <dcmotor joint="s" motorconst=".3 .5" resistance="1.5" inductance="0 .01" saturation="0 0 4" gear="3"/>
         <dcmotor joint="h" motorconst=".4" resistance="2" {THERMAL} cogging=".2 6 .3"/>
@@ -52,8 +56,7 @@ ACTUATORS = {
         <dcmotor tendon="u" motorconst=".4" resistance="2" input="pos vel" controller="3 2 .5 .4 .05 1"/>
         <dcmotor joint="h" motorconst=".4" resistance="2" input="pos vel ff voltage" controller="3 2 .5 9 0 0"
           {LUGRE} {THERMAL} inductance="0 .02"/>
-        <dcmotor joint="s" motorconst=".4" resistance="2" input="none"/>""",
-    "servos": """
+        <dcmotor joint="s" motorconst=".4" resistance="2" input="none"/>
         <pid joint="h" kp="20" kv="2"/>
         <pid joint="s" kp="20" kv="2" ki="5" imax=".1" slewmax=".5" input="pos vel ff" velrange="-1 1"/>
         <pid joint="b" gear=".1 .2 .3" kp="9" kv=".3" ki="2" slewmax="2" input="pos"/>
@@ -69,11 +72,6 @@ ACTUATORS = {
         <general joint="b" gaintype="so3" biastype="so3" gainprm="2" biasprm="0 -2 -.1" dyntype="integrator"/>
         <general joint="b" gaintype="so3" biastype="so3" gainprm="2" biasprm="0 -2 -.1" dyntype="integrator" actearly="true"/>
         <motor joint="h" gear="2" damping=".3" armature=".1"/>""",
-    "sites": """
-        <motor site="r" gear="1 2 3 .4 .5 .6"/><motor site="r" refsite="w" gear="1 2 3 .4 .5 .6"/>
-        <position cranksite="q" slidersite="w" cranklength=".9" gear="2" kp="8"/>
-        <velocity site="q" refsite="p" gear="0 1 0 0 0 0" kv="3"/>
-        <general joint="h" dyntype="user" gaintype="user" biastype="user" actdim="2" gainprm="3"/>""",
 }
 
 

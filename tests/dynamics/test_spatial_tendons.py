@@ -111,6 +111,8 @@ DEGENERATE = """
   <actuator>
     <muscle tendon="zero" lengthrange="0 1"/><motor site="end" refsite="far" gear="1 0 0 0 0 1"/>
     <general cranksite="end" slidersite="far" cranklength=".1"/>
+    <dcmotor joint="z" motorconst=".4" resistance="2" lugre="30 .4 .2 .3 .05" input="pos" controller="3 2 .5"/>
+    <pid joint="x" kp="3" ki="1" slewmax="1"/>
   </actuator>
 </mujoco>
 """
