@@ -37,6 +37,8 @@ def activation_rates(m: Model, d: Data, ctrl: Array, x: Motors | None) -> tuple[
 
     Activations of user dynamics stand still, as in MuJoCo without a callback.
     """
+    if not m.na:
+        return d.act_dot, ctrl
     groups = [*_linear(m, d, ctrl), *_muscles(m, d, ctrl)]
     if np.isin(m.actuator_dyntype, CONTROLLERS).any():
         ctrl, slewed = _slewed(m, d, ctrl)

@@ -64,11 +64,13 @@ def _forces(m: Model, d: Data, ctrl: Array, motors: dc_motor.Motors | None) -> A
     early = np.asarray(m.actuator_actearly, bool) & (m.actuator_actnum > 0)
     after = activation_after(m, d, motors) if early.any() else d.act
     signal = _signal(m, d, ctrl, after)
-    force = _gain(m, d) * signal + _bias(m, d)
+    affine = _affine(m, d)
+    bias = _bias(m, d, affine)
+    force = _gain(m, d, affine) * signal + bias
     servos = np.flatnonzero(m.actuator_gaintype == GainType.PID)
     if len(servos):
         more = servo.pid_force(m, d, ctrl, take(signal, servos), servos)
-        force = put(force, servos, more + take(_bias(m, d), servos))
+        force = put(force, servos, more + take(bias, servos))
     if motors is not None:
         force = put(force, motors.actuator, dc_motor.electric_force(m, ctrl, motors, take(signal, motors.actuator)))
     turning, outputs = servo.orientation_outputs(m)
@@ -116,11 +118,11 @@ def _muscles(m: Model, d: Data, chosen: np.ndarray, prm: Array) -> muscle.Muscle
     )
 
 
-def _gain(m: Model, d: Data) -> Array:
-    """[nactuator] N by unit of what is multiplied."""
-    affine = (np.asarray(m.actuator_gaintype) == GainType.AFFINE)[:, None]
-    mask = jnp.asarray(np.where(affine, [[1, 1, 1]], [[1, 0, 0]]), d.qpos.dtype)
-    gain = jnp.sum(m.actuator_gainprm[:, :3] * mask * _affine(m, d), axis=-1)
+def _gain(m: Model, d: Data, affine: Array) -> Array:
+    """[nactuator] N by unit of what is multiplied; `affine` is what `_affine` gives."""
+    is_affine = (np.asarray(m.actuator_gaintype) == GainType.AFFINE)[:, None]
+    mask = jnp.asarray(np.where(is_affine, [[1, 1, 1]], [[1, 0, 0]]), d.qpos.dtype)
+    gain = jnp.sum(m.actuator_gainprm[:, :3] * mask * affine, axis=-1)
     chosen = np.flatnonzero(m.actuator_gaintype == GainType.MUSCLE)
     if len(chosen):
         gain = put(gain, chosen, muscle.gain(_muscles(m, d, chosen, m.actuator_gainprm)))
@@ -128,10 +130,10 @@ def _gain(m: Model, d: Data) -> Array:
     return put(gain, users, jnp.ones(len(users), gain.dtype)) if len(users) else gain
 
 
-def _bias(m: Model, d: Data) -> Array:
-    """[nactuator] N."""
+def _bias(m: Model, d: Data, affine: Array) -> Array:
+    """[nactuator] N; `affine` is what `_affine` gives."""
     mask = jnp.asarray((np.asarray(m.actuator_biastype) == BiasType.AFFINE)[:, None], d.qpos.dtype)
-    bias = jnp.sum(m.actuator_biasprm[:, :3] * mask * _affine(m, d), axis=-1)
+    bias = jnp.sum(m.actuator_biasprm[:, :3] * mask * affine, axis=-1)
     chosen = np.flatnonzero(m.actuator_biastype == BiasType.MUSCLE)
     return put(bias, chosen, muscle.bias(_muscles(m, d, chosen, m.actuator_biasprm))) if len(chosen) else bias
 
