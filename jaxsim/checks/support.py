@@ -51,8 +51,7 @@ REFUSED_FLAGS = (
 )
 # fields that must be zero: (kind, field) -> what it is called
 REFUSED_FIELDS = {
-    ("actuator", "actuator_delay"): "delay", ("sensor", "sensor_delay"): "delay",
-    ("sensor", "sensor_interval"): "interval", ("geom", "geom_adhesion"): "adhesion",
+    ("geom", "geom_adhesion"): "adhesion",
     ("geom", "geom_surfacevel"): "surfacevel", ("pair", "pair_adhesion"): "adhesion",
     ("joint", "jnt_springyield"): "springyield", ("tendon", "tendon_springyield"): "springyield",
 }  # fmt: skip
@@ -127,10 +126,8 @@ def _elements(m: Model) -> Iterator[tuple[str, int, str]]:
         present = (value > 0) & np.isfinite(value)
         for i in np.flatnonzero(present.any(axis=tuple(range(1, value.ndim)))):
             yield kind, int(i), f"{what} is not simulated"
-    for name in ("actuator_history", "sensor_history"):
-        history = np.asarray(getattr(t, name)).reshape(-1, 2)[:, 0]
-        for i in np.flatnonzero(history > 0):
-            yield name.split("_")[0], int(i), "nsample (a history buffer) is not simulated"
+    for i in np.flatnonzero((np.asarray(m.sensor_delay) > 0) & (m.opt.integrator == Integrator.RK4)):
+        yield "sensor", int(i), "delay with RK4 (MuJoCo keeps the reading of the last stage) is not simulated"
 
 
 def _wrapping_armature(m: Model) -> Iterator[tuple[str, int, str]]:

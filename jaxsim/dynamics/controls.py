@@ -12,6 +12,7 @@ from jaxsim.core.data import Data
 from jaxsim.core.enums import MAXVAL, BiasType, DisableBit, DynType, GainType, JointType, TrnType
 from jaxsim.core.model import Model
 from jaxsim.dynamics.armature import on_joint
+from jaxsim.dynamics.history import late_controls
 
 Array = jax.Array
 
@@ -30,11 +31,11 @@ def disabled_actuators(m: Model) -> np.ndarray:
 
 
 def controls(m: Model, d: Data) -> tuple[Array, Array]:
-    """The controls [nu], clamped, and whether any is invalid after that.
+    """The controls [nu] that arrive now, clamped, and whether any is invalid after that.
 
     One invalid control silences all. An infinite control of a clamped actuator is valid; NaN stays NaN.
     """
-    ctrl = d.ctrl
+    ctrl = late_controls(m, d)
     if not m.opt.disables(DisableBit.CLAMPCTRL):
         clamped = jnp.clip(ctrl, m.actuator_ctrlrange[:, 0], m.actuator_ctrlrange[:, 1])
         ctrl = jnp.where(np.asarray(m.actuator_ctrllimited, bool), clamped, ctrl)

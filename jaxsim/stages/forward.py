@@ -19,6 +19,7 @@ from jaxsim.core.model import Model
 from jaxsim.dynamics.actuation import actuation
 from jaxsim.dynamics.com import Inertia, com_pos, com_vel, crb, inertia_of, inertia_product, project_wrenches, rne
 from jaxsim.dynamics.energy import energy
+from jaxsim.dynamics.history import late_readings
 from jaxsim.dynamics.kinematics import kinematics
 from jaxsim.dynamics.passive import passive
 from jaxsim.dynamics.tendon import tendon, tendon_armature, tendon_inertia
@@ -42,6 +43,7 @@ class Intermediate(NamedTuple):
     cdof_dot: Array  # [nv, 6]
     slots: ContactSlots | None  # None without candidate pairs
     rows: Rows
+    sensed: Array | None = None  # [nsensordata] readings at this time, also of sensors that give them late
 
 
 class Accelerations(NamedTuple):
@@ -61,6 +63,7 @@ def forward(m: Model, d: Data, sense: bool = True, known: Accelerations | None =
     d, solution = constrained_acceleration(m, d, mid, known and known.constrained)
     if sense:
         d = energy(m, sensors(m, d, solution, mid.cdof_dot))
+        d, mid = late_readings(m, d), mid._replace(sensed=d.sensordata if m.nhistory else None)
     return d, mid
 
 
