@@ -23,6 +23,8 @@ from jaxsim.core.enums import (
     TrnType,
 )  # fmt: skip
 from jaxsim.core.model import Model
+from jaxsim.dynamics.armature import on_tendon
+from jaxsim.dynamics.tendon_bias import wrapping
 from jaxsim.mjcf.language.errors import MjcfError, Place, Problem
 from jaxsim.sensors.table import SUPPORTED_SENSORS
 
@@ -31,14 +33,12 @@ Where = Callable[[str, int], Place]
 
 # enumerated features: field of the topology -> enumeration, the members that are simulated, what it is called
 SIMULATED: dict[str, tuple[type[IntEnum], tuple[IntEnum, ...], str]] = {
-    "actuator_trntype": (TrnType, (TrnType.JOINT, TrnType.JOINTINPARENT, TrnType.TENDON), "transmission"),
-    "actuator_dyntype": (
-        DynType, (DynType.NONE, DynType.INTEGRATOR, DynType.FILTER, DynType.FILTEREXACT), "dynamics",
-    ),
-    "actuator_gaintype": (GainType, (GainType.FIXED, GainType.AFFINE), "gain"),
-    "actuator_biastype": (BiasType, (BiasType.NONE, BiasType.AFFINE), "bias"),
+    "actuator_trntype": (TrnType, tuple(TrnType), "transmission"),
+    "actuator_dyntype": (DynType, tuple(DynType), "dynamics"),
+    "actuator_gaintype": (GainType, tuple(GainType), "gain"),
+    "actuator_biastype": (BiasType, tuple(BiasType), "bias"),
     "eq_type": (EqType, (EqType.CONNECT, EqType.WELD, EqType.JOINT, EqType.TENDON), "equality"),
-    "tendon_type": (TendonType, (TendonType.FIXED,), "tendon"),
+    "tendon_type": (TendonType, tuple(TendonType), "tendon"),
     "sensor_type": (SensorType, SUPPORTED_SENSORS, "sensor"),
 }  # fmt: skip
 INTEGRATORS = (Integrator.EULER, Integrator.RK4, Integrator.IMPLICITFAST)
@@ -51,8 +51,7 @@ REFUSED_FLAGS = (
 )
 # fields that must be zero: (kind, field) -> what it is called
 REFUSED_FIELDS = {
-    ("actuator", "actuator_delay"): "delay", ("sensor", "sensor_delay"): "delay",
-    ("sensor", "sensor_interval"): "interval", ("geom", "geom_adhesion"): "adhesion",
+    ("geom", "geom_adhesion"): "adhesion",
     ("geom", "geom_surfacevel"): "surfacevel", ("pair", "pair_adhesion"): "adhesion",
     ("joint", "jnt_springyield"): "springyield", ("tendon", "tendon_springyield"): "springyield",
 }  # fmt: skip
@@ -121,26 +120,23 @@ def _elements(m: Model) -> Iterator[tuple[str, int, str]]:
         kind = kinds[field.split("_")[0]]
         for i in np.flatnonzero(~np.isin(getattr(t, field), allowed)):
             yield kind, int(i), f"{what} type {enum(int(getattr(t, field)[i])).name.lower()} is not simulated"
-    yield from _wrapping_setpoints(m)
+    yield from _wrapping_armature(m)
     for (kind, field), what in REFUSED_FIELDS.items():
         value = np.asarray(getattr(m, field))
         present = (value > 0) & np.isfinite(value)
         for i in np.flatnonzero(present.any(axis=tuple(range(1, value.ndim)))):
             yield kind, int(i), f"{what} is not simulated"
-    for name in ("actuator_history", "sensor_history"):
-        history = np.asarray(getattr(t, name)).reshape(-1, 2)[:, 0]
-        for i in np.flatnonzero(history > 0):
-            yield name.split("_")[0], int(i), "nsample (a history buffer) is not simulated"
+    for i in np.flatnonzero((np.asarray(m.sensor_delay) > 0) & (m.opt.integrator == Integrator.RK4)):
+        yield "sensor", int(i), "delay with RK4 (MuJoCo keeps the reading of the last stage) is not simulated"
 
 
-def _wrapping_setpoints(m: Model) -> Iterator[tuple[str, int, str]]:
-    """Position servos on ball joints choose among equivalent setpoints, which is not modelled."""
-    t = m.topology
-    for i in range(t.nactuator):
-        on_joint = t.actuator_trntype[i] in (TrnType.JOINT, TrnType.JOINTINPARENT)
-        servo = t.actuator_gaintype[i] == GainType.FIXED and t.actuator_biastype[i] == BiasType.AFFINE
-        if on_joint and servo and t.jnt_type[t.actuator_trnid[i, 0]] == 1:
-            yield "actuator", i, "a position servo on a ball joint is not simulated"
+def _wrapping_armature(m: Model) -> Iterator[tuple[str, int, str]]:
+    """Inertia of tendons that touch geoms: the rate of their Jacobians is not known, to MuJoCo neither."""
+    heavy = np.asarray(m.tendon_armature) > 0
+    pulls = np.flatnonzero(on_tendon(m) & (np.asarray(m.actuator_armature) > 0))
+    heavy[m.actuator_trnid[pulls, 0]] = True
+    for i in np.flatnonzero(wrapping(m.topology) & heavy):
+        yield "tendon", int(i), "armature (of an actuator) on a tendon that wraps around a geom is not simulated"
 
 
 def _pairs(m: Model) -> Iterator[tuple[str, int, str]]:

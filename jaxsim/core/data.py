@@ -11,10 +11,11 @@ from jaxsim.core.enums import WarningType
 from jaxsim.core.fields import CONTACT, DATA_DERIVED, DATA_STATE
 from jaxsim.core.fields.data import ContactFields, DataDerived, DataState
 from jaxsim.core.fields.field import Child, Field
+from jaxsim.core.history import initial_history
 from jaxsim.core.model import Model
 from jaxsim.core.record import Record, register
 
-INTEGRATION_STATE = ("time", "qpos", "qvel", "act", "plastic", "qacc_warmstart")
+INTEGRATION_STATE = ("time", "qpos", "qvel", "act", "plastic", "history", "qacc_warmstart")
 INPUTS = ("ctrl", "qfrc_applied", "xfrc_applied", "eq_active", "mocap_pos", "mocap_quat")
 
 
@@ -71,6 +72,8 @@ def make_data(model: Model, keyframe: str | int | None = None) -> Data:
     values["contact"] = empty_contact(model)
     values["qpos"] = model.qpos0
     values["eq_active"] = np.asarray(model.eq_active0, np.bool_)
+    if model.nhistory:
+        values["history"] = initial_history(model)
     mocap = np.flatnonzero(np.asarray(model.body_mocapid) >= 0)
     if mocap.size:
         order = mocap[np.argsort(np.asarray(model.body_mocapid)[mocap])]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
-from jaxsim.core.enums import WrapType
+from jaxsim.core.enums import DynType, WrapType
 from jaxsim.core.fields.static import Deduced, Sizes, Static
 
 P = ParamSpec("P")
@@ -82,7 +82,21 @@ def deduced(source: Any) -> dict[str, Any]:
     friction = {f"{kind}_hasfriction": getattr(source, f"{kind}_frictionloss") > 0 for kind in ("dof", "tendon")}
     side = np.where(around, np.rint(source.wrap_prm), -1).astype(np.int32)
     room = {"nbudget": 0, "budget": np.zeros(0, np.int32), "geom_block": np.full(source.ngeom, -1, np.int32)}
-    return friction | room | {"wrap_sideid": side}
+    return friction | room | {"wrap_sideid": side, "actuator_slots": _slots(source)}
+
+
+def _slots(source: Any) -> np.ndarray:
+    """[nactuator, 5] where the states of controllers and motors are; in act they come in the order of the columns."""
+    n, kind = int(source.nactuator), np.asarray(source.actuator_dyntype).reshape(-1)
+    dyn, gain = (np.asarray(getattr(source, f"actuator_{name}prm")).reshape(n, 10) for name in ("dyn", "gain"))
+    present = np.zeros((n, 5), bool)
+    for type_, columns in {
+        DynType.PID: (dyn[:, 1:2], gain[:, :1]),
+        DynType.DCMOTOR: (dyn[:, 7:8], gain[:, 5:6], dyn[:, 2:3], dyn[:, 5:6], dyn[:, :1]),
+    }.items():
+        states = np.concatenate(columns, axis=1) > 0
+        present[:, : states.shape[1]] |= states & (kind == type_)[:, None]
+    return np.where(present, np.cumsum(present, axis=1) - 1, -1).astype(np.int32)
 
 
 def per_topology(function: Callable[Concatenate[Topology, P], T]) -> Callable[Concatenate[Topology, P], T]:

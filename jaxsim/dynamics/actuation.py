@@ -1,70 +1,47 @@
-"""Actuator dynamics and forces (mj_fwdActuation) for stateless, integrator and filter actuators."""
+"""Actuator dynamics and forces (mj_fwdActuation): force = gain * (control or activation) + bias, then the limits.
+
+Actuators of other kinds than fixed and affine ones are computed apart, those of a kind together: see `muscle`,
+`dc_motor`, `servo`. User gains are 1, and user biases and dynamics 0, as in MuJoCo without callbacks.
+"""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxsim.algebra.select import put, scatter_add, take
+from jaxsim.algebra import vector
+from jaxsim.algebra.select import gather_groups, put, scatter_add, take
 from jaxsim.core.data import Data, counted
-from jaxsim.core.enums import MAXVAL, MINVAL, BiasType, DisableBit, DynType, GainType, TrnType, WarningType
+from jaxsim.core.enums import MINVAL, BiasType, DisableBit, GainType, TrnType, WarningType
 from jaxsim.core.model import Model
+from jaxsim.dynamics import dc_motor, muscle, servo
+from jaxsim.dynamics.activation import activation_after, activation_rates, anchored, last_states
+from jaxsim.dynamics.armature import on_joint, on_tendon
+from jaxsim.dynamics.controls import controls, disabled_actuators, first_controls, nearest, on_rotations, periods
 from jaxsim.dynamics.coordinates import SCALAR
 
 Array = jax.Array
 
 
-def is_bad(x: Array) -> Array:
-    """Elements of x [...] that are not finite or beyond mjMAXVAL: [...] bool."""
-    return ~(jnp.abs(x) <= MAXVAL)
-
-
-def disabled_actuators(m: Model) -> np.ndarray:
-    """[nactuator] bool: switched off by opt.disableactuator's group bits."""
-    group = np.asarray(m.actuator_group)
-    return (group >= 0) & (group < 31) & ((m.opt.disableactuator >> np.clip(group, 0, 30)) & 1 == 1)
-
-
-def _controls(m: Model, d: Data) -> tuple[Array, Array]:
-    """The control that each actuator reads [nactuator], clamped, and whether any is invalid after that.
-
-    One invalid control silences all. An infinite control of a clamped actuator is valid; NaN stays NaN.
-    """
-    ctrl = d.ctrl
-    if not m.opt.disables(DisableBit.CLAMPCTRL):
-        clamped = jnp.clip(ctrl, m.actuator_ctrlrange[:, 0], m.actuator_ctrlrange[:, 1])
-        ctrl = jnp.where(np.asarray(m.actuator_ctrllimited, bool), clamped, ctrl)
-    bad = jnp.any(is_bad(ctrl))
-    return take(jnp.where(bad, 0, ctrl), m.actuator_ctrladr), bad
-
-
 def actuation(m: Model, d: Data, moment: Array, qfrc_gravcomp: Array) -> Data:
     """act_dot [na], actuator_force [nout] and qfrc_actuator [nv], for moments [nout, nv].
 
-    force = gain * (ctrl or act) + bias, with gain and bias affine in length and velocity; then the tendon,
-    actuator and joint force limits.
+    Forces obey the limits of tendons, of actuators and then of joints.
     """
     dtype = d.qpos.dtype
     if not m.nactuator or m.opt.disables(DisableBit.ACTUATION):
         zero = jnp.zeros(m.nv, dtype)
         return d.replace(qfrc_actuator=zero, actuator_force=jnp.zeros(m.nout, dtype), act_dot=jnp.zeros(m.na, dtype))
-    ctrl, bad = _controls(m, d)
-    warning = counted(d.warning, WarningType.BADCTRL, bad)
-    d = d.replace(act_dot=_act_dot(m, d, ctrl), warning=warning)
-    signal = _signal(m, d, ctrl)
-    length, velocity = d.actuator_length, d.actuator_velocity
-
-    affine = jnp.stack([jnp.ones_like(length), length, velocity], axis=-1)
-    gain_affine = (np.asarray(m.actuator_gaintype) == GainType.AFFINE)[:, None]
-    gain_mask = jnp.asarray(np.where(gain_affine, [[1, 1, 1]], [[1, 0, 0]]), dtype)
-    bias_mask = jnp.asarray((np.asarray(m.actuator_biastype) == BiasType.AFFINE)[:, None], dtype)
-    gain = jnp.sum(m.actuator_gainprm[:, :3] * gain_mask * affine, axis=-1)
-    bias = jnp.sum(m.actuator_biasprm[:, :3] * bias_mask * affine, axis=-1)
-    force = jnp.where(disabled_actuators(m), 0, gain * signal + bias)
-
-    force = _clamp_tendons(m, force)
-    clamped = jnp.clip(force, m.actuator_forcerange[:, 0], m.actuator_forcerange[:, 1])
-    force = jnp.where(np.asarray(m.actuator_forcelimited, bool), clamped, force)
+    ctrl, bad = controls(m, d)
+    motors = dc_motor.motors(m, d)
+    act_dot, ctrl = activation_rates(m, d, ctrl, motors)
+    d = d.replace(act_dot=act_dot, warning=counted(d.warning, WarningType.BADCTRL, bad))
+    force = jnp.where(disabled_actuators(m)[_owners(m)], 0, _forces(m, d, ctrl, motors))
+    force = _clamp(m, _clamp_tendons(m, force))
+    if motors is not None:
+        own = np.where(disabled_actuators(m)[motors.actuator], 0.0, 1.0)
+        more = dc_motor.mechanical_force(m, d.act_dot, motors) * jnp.asarray(own, dtype)
+        force = force + scatter_add(m.actuator_outadr[motors.actuator], more, m.nout)
     qfrc = lax.dot_general(moment, force, (((0,), (0,)), ((), ())), precision=lax.Precision.HIGHEST)
     through_actuator = np.asarray(m.jnt_actgravcomp, bool)[m.dof_jntid]
     if through_actuator.any():
@@ -72,49 +49,107 @@ def actuation(m: Model, d: Data, moment: Array, qfrc_gravcomp: Array) -> Data:
     return d.replace(actuator_force=force, qfrc_actuator=_clamp_joints(m, qfrc))
 
 
-def _stateful(m: Model) -> np.ndarray:
-    return np.flatnonzero(np.asarray(m.actuator_actnum) > 0)
-
-
-def _act_dot(m: Model, d: Data, ctrl: Array) -> Array:
-    """Rate of each activation: the control (integrator) or its lag (filter)."""
-    actuators = _stateful(m)
-    if not len(actuators):
-        return d.act_dot
-    u = take(ctrl, actuators)
-    act = take(d.act, m.actuator_actadr[actuators])
-    tau = jnp.maximum(take(m.actuator_dynprm, actuators)[:, 0], MINVAL)
-    integrates = m.actuator_dyntype[actuators] == DynType.INTEGRATOR
-    return put(d.act_dot, m.actuator_actadr[actuators], jnp.where(integrates, u, (u - act) / tau))
-
-
 def next_activation(m: Model, d: Data) -> Array:
-    """Activations [na] one time step on (mj_nextActivation), clamped to actrange."""
-    actuators = _stateful(m)
-    if not len(actuators):
-        return d.act
-    adr = m.actuator_actadr[actuators]
-    rate = jnp.where(disabled_actuators(m)[actuators], 0, take(d.act_dot, adr))
-    tau = jnp.maximum(take(m.actuator_dynprm, actuators)[:, 0], MINVAL)
-    exact = m.actuator_dyntype[actuators] == DynType.FILTEREXACT
-    span = jnp.where(exact, -tau * jnp.expm1(-m.opt.timestep / tau), m.opt.timestep)
-    act = take(d.act, adr) + rate * span
-    limits = take(m.actuator_actrange, actuators)
-    limited = np.asarray(m.actuator_actlimited, bool)[actuators]
-    return put(d.act, adr, jnp.where(limited, jnp.clip(act, limits[:, 0], limits[:, 1]), act))
+    """Activations [na] one time step on (mj_advance)."""
+    return anchored(m, d, activation_after(m, d, dc_motor.motors(m, d)))
 
 
-def _signal(m: Model, d: Data, ctrl: Array) -> Array:
-    """What the gain multiplies: the activation of stateful actuators, the control of others."""
-    actuators = _stateful(m)
-    if not len(actuators):
-        return ctrl
-    adr = m.actuator_actadr[actuators]
-    early = np.asarray(m.actuator_actearly, bool)[actuators]
-    act = take(d.act, adr)
-    if early.any():
-        act = jnp.where(early, take(next_activation(m, d), adr), act)
-    return put(ctrl, actuators, act)
+def _owners(m: Model) -> np.ndarray:
+    """[nout] the actuator of each output."""
+    return np.repeat(np.arange(m.nactuator), m.actuator_outnum)
+
+
+def _forces(m: Model, d: Data, ctrl: Array, motors: dc_motor.Motors | None) -> Array:
+    """Forces [nout] of all actuators, without limits."""
+    early = np.asarray(m.actuator_actearly, bool) & (m.actuator_actnum > 0)
+    after = activation_after(m, d, motors) if early.any() else d.act
+    signal = _signal(m, d, ctrl, after)
+    affine = _affine(m, d)
+    bias = _bias(m, d, affine)
+    force = _gain(m, d, affine) * signal + bias
+    servos = np.flatnonzero(m.actuator_gaintype == GainType.PID)
+    if len(servos):
+        more = servo.pid_force(m, d, ctrl, take(signal, servos), servos)
+        force = put(force, servos, more + take(bias, servos))
+    if motors is not None:
+        force = put(force, motors.actuator, dc_motor.electric_force(m, ctrl, motors, take(signal, motors.actuator)))
+    turning, outputs = servo.orientation_outputs(m)
+    if not len(turning):
+        return force
+    act = jnp.where(np.repeat(early, m.actuator_actnum), after, d.act) if early.any() else d.act
+    torque = servo.orientation_torque(m, d, ctrl, act)
+    single = np.flatnonzero(m.actuator_outnum == 1)
+    groups = [(outputs.ravel(), torque.reshape(-1)), (m.actuator_outadr[single], take(force, single))]
+    return gather_groups(groups, m.nout)
+
+
+def _signal(m: Model, d: Data, ctrl: Array, after: Array) -> Array:
+    """What gains multiply [nactuator]: the last activation of those that have any, else the first control.
+
+    `after` [na] are the activations after the step, for actuators that use them early.
+    """
+    signal = first_controls(m, ctrl)
+    stateful = np.flatnonzero(m.actuator_actnum > 0)
+    if len(stateful):
+        where, early = last_states(m, stateful), np.asarray(m.actuator_actearly, bool)[stateful]
+        act = take(d.act, where)
+        if early.any():
+            act = jnp.where(early, take(after, where), act)
+        signal = put(signal, stateful, act)
+    turning = on_rotations(m)
+    turning = turning[m.actuator_gaintype[turning] != GainType.PID]
+    if not len(turning):
+        return signal
+    length = take(d.actuator_length, m.actuator_outadr[turning])
+    return put(signal, turning, nearest(take(signal, turning), length, periods(m, turning)))
+
+
+def _affine(m: Model, d: Data) -> Array:
+    """1, length and velocity [nactuator, 3] of the first output of each actuator."""
+    length, velocity = (take(x, m.actuator_outadr) for x in (d.actuator_length, d.actuator_velocity))
+    return jnp.stack([jnp.ones_like(length), length, velocity], axis=-1)
+
+
+def _muscles(m: Model, d: Data, chosen: np.ndarray, prm: Array) -> muscle.Muscle:
+    out = m.actuator_outadr[chosen]
+    length, velocity = take(d.actuator_length, out), take(d.actuator_velocity, out)
+    return muscle.muscles(
+        length, velocity, take(m.actuator_lengthrange, out), take(m.actuator_acc0, out), take(prm, chosen)
+    )
+
+
+def _gain(m: Model, d: Data, affine: Array) -> Array:
+    """[nactuator] N by unit of what is multiplied; `affine` is what `_affine` gives."""
+    is_affine = (np.asarray(m.actuator_gaintype) == GainType.AFFINE)[:, None]
+    mask = jnp.asarray(np.where(is_affine, [[1, 1, 1]], [[1, 0, 0]]), d.qpos.dtype)
+    gain = jnp.sum(m.actuator_gainprm[:, :3] * mask * affine, axis=-1)
+    chosen = np.flatnonzero(m.actuator_gaintype == GainType.MUSCLE)
+    if len(chosen):
+        gain = put(gain, chosen, muscle.gain(_muscles(m, d, chosen, m.actuator_gainprm)))
+    users = np.flatnonzero(m.actuator_gaintype == GainType.USER)
+    return put(gain, users, jnp.ones(len(users), gain.dtype)) if len(users) else gain
+
+
+def _bias(m: Model, d: Data, affine: Array) -> Array:
+    """[nactuator] N; `affine` is what `_affine` gives."""
+    mask = jnp.asarray((np.asarray(m.actuator_biastype) == BiasType.AFFINE)[:, None], d.qpos.dtype)
+    bias = jnp.sum(m.actuator_biasprm[:, :3] * mask * affine, axis=-1)
+    chosen = np.flatnonzero(m.actuator_biastype == BiasType.MUSCLE)
+    return put(bias, chosen, muscle.bias(_muscles(m, d, chosen, m.actuator_biasprm))) if len(chosen) else bias
+
+
+def _clamp(m: Model, force: Array) -> Array:
+    """Forces [nout] within the forceranges of their actuators, which bound the norm for servos of an orientation."""
+    bounds, limited = take(m.actuator_forcerange, _owners(m)), np.asarray(m.actuator_forcelimited, bool)
+    turning, outputs = servo.orientation_outputs(m)
+    each = limited & (m.actuator_gaintype != GainType.SO3)
+    clamped = jnp.where(each[_owners(m)], jnp.clip(force, bounds[:, 0], bounds[:, 1]), force)
+    if not limited[turning].any():
+        return clamped
+    torque = take(force, outputs.ravel()).reshape(-1, 3)
+    most, norm = take(m.actuator_forcerange, turning)[:, 1], vector.norm(torque)
+    scale = jnp.where(limited[turning] & (norm > most), most / jnp.maximum(norm, MINVAL), 1)
+    return put(clamped, outputs.ravel(), (torque * scale[:, None]).reshape(-1))
 
 
 def _clamp_tendons(m: Model, force: Array) -> Array:
@@ -124,11 +159,11 @@ def _clamp_tendons(m: Model, force: Array) -> Array:
     pulls = pulls[limited[m.actuator_trnid[pulls, 0]]] if len(pulls) else pulls
     if not len(pulls):
         return force
-    tendon = m.actuator_trnid[pulls, 0]
-    total = take(scatter_add(tendon, take(force, pulls), m.ntendon), tendon)
+    tendon, out = m.actuator_trnid[pulls, 0], m.actuator_outadr[pulls]
+    total = take(scatter_add(tendon, take(force, out), m.ntendon), tendon)
     bounds = take(m.tendon_actfrcrange, tendon)
     scale = jnp.clip(total, bounds[:, 0], bounds[:, 1]) / jnp.where(total == 0, 1, total)
-    return put(force, pulls, take(force, pulls) * jnp.where(total == 0, 1, scale))
+    return put(force, out, take(force, out) * jnp.where(total == 0, 1, scale))
 
 
 def _clamp_joints(m: Model, qfrc: Array) -> Array:
@@ -141,35 +176,73 @@ def _clamp_joints(m: Model, qfrc: Array) -> Array:
 
 
 def actuator_velocity_gain(m: Model, d: Data) -> Array:
-    """d force / d velocity of each actuator [nout], zero where a force limit saturates (mjd_actuator_vel)."""
-    dtype = d.qpos.dtype
-    bias = m.actuator_biasprm[:, 2] * jnp.asarray(m.actuator_biastype == BiasType.AFFINE, dtype)
-    signal = _signal(m, d, _controls(m, d)[0])
-    gain = m.actuator_gainprm[:, 2] * jnp.asarray(m.actuator_gaintype == GainType.AFFINE, dtype) * signal
-    low, high = m.actuator_forcerange[:, 0], m.actuator_forcerange[:, 1]
-    limited = np.asarray(m.actuator_forcelimited, bool)
-    saturated = limited & ((d.actuator_force <= low) | (d.actuator_force >= high))
+    """d force / d velocity of each output [nout], zero where a force limit saturates (mjd_actuator_vel)."""
+    dtype, owner = d.qpos.dtype, _owners(m)
+    biased = np.isin(m.actuator_biastype, (BiasType.AFFINE, BiasType.SO3))
+    slope = m.actuator_biasprm[:, 2] * jnp.asarray(biased, dtype)
+    saturated, motors = _saturated(m, d), dc_motor.motors(m, d)
+    ctrl = controls(m, d)[0]
+    after = activation_after(m, d, motors) if np.asarray(m.actuator_actearly, bool).any() else d.act
+    if np.isin(m.actuator_gaintype, (GainType.AFFINE, GainType.MUSCLE)).any():
+        slope = slope + _gain_slope(m, d) * _signal(m, d, ctrl, after)
+    if motors is not None:
+        slope = put(slope, motors.actuator, _motor_slope(m, d, ctrl, after, motors))
+        saturated = saturated & ~np.isin(np.arange(m.nout), m.actuator_outadr[motors.actuator])
     saturated = saturated | _saturated_by_target(m, d)
-    return jnp.where(saturated | disabled_actuators(m), 0, bias + gain)
+    return jnp.where(saturated | disabled_actuators(m)[owner], 0, take(slope, owner))
+
+
+def _motor_slope(m: Model, d: Data, ctrl: Array, after: Array, motors: dc_motor.Motors) -> Array:
+    """d force / d velocity of motors [n]: of the electric part within its limits, and the damping of bristles."""
+    _, ctrl = activation_rates(m, d, ctrl, motors)
+    current = take(_signal(m, d, ctrl, after), motors.actuator)
+    force = dc_motor.electric_force(m, ctrl, motors, current)
+    bounds = take(m.actuator_forcerange, motors.actuator)
+    held = np.asarray(m.actuator_forcelimited, bool)[motors.actuator]
+    held = held & ((force <= bounds[:, 0]) | (force >= bounds[:, 1]))
+    return jnp.where(held, 0, dc_motor.velocity_slope(m, m.opt.timestep, ctrl, motors)) - motors.dyn[:, 6]
+
+
+def _gain_slope(m: Model, d: Data) -> Array:
+    """Derivatives of gains [nactuator] with respect to velocity."""
+    slope = m.actuator_gainprm[:, 2] * jnp.asarray(m.actuator_gaintype == GainType.AFFINE, d.qpos.dtype)
+    chosen = np.flatnonzero(m.actuator_gaintype == GainType.MUSCLE)
+    if not len(chosen):
+        return slope
+    return put(slope, chosen, muscle.gain_slope(_muscles(m, d, chosen, m.actuator_gainprm)))
+
+
+def _saturated(m: Model, d: Data) -> Array:
+    """[nout] bool: the forcerange of the actuator holds."""
+    owner, limited = _owners(m), np.asarray(m.actuator_forcelimited, bool)
+    bounds = take(m.actuator_forcerange, owner)
+    each = (limited & (m.actuator_gaintype != GainType.SO3))[owner]
+    saturated = each & ((d.actuator_force <= bounds[:, 0]) | (d.actuator_force >= bounds[:, 1]))
+    turning, outputs = servo.orientation_outputs(m)
+    if not limited[turning].any():
+        return saturated
+    norm = vector.norm(take(d.actuator_force, outputs.ravel()).reshape(-1, 3))
+    # what was scaled to the bound may have rounded to below it
+    nearly = 1 - 4 * float(np.finfo(norm.dtype).eps)
+    beyond = limited[turning] & (norm >= nearly * take(m.actuator_forcerange, turning)[:, 1])
+    return put(saturated, outputs.ravel(), jnp.repeat(beyond, 3))
 
 
 def _saturated_by_target(m: Model, d: Data) -> Array:
     """[nout] bool: the joint or tendon that an actuator drives is at its actfrcrange."""
     saturated = jnp.zeros(m.nout, bool)
-    target = m.actuator_trnid[:, 0]
-    on_joint = np.isin(m.actuator_trntype, (TrnType.JOINT, TrnType.JOINTINPARENT))
+    target, out = m.actuator_trnid[:, 0], m.actuator_outadr
     limited = np.asarray(m.jnt_actfrclimited, bool)
-    drives = np.flatnonzero(on_joint & limited[np.where(on_joint, target, 0)]) if m.njnt else np.zeros(0, int)
+    drives = np.flatnonzero(on_joint(m) & limited[np.where(on_joint(m), target, 0)]) if m.njnt else np.zeros(0, int)
     if len(drives):
         joint = target[drives]
         qfrc, bounds = take(d.qfrc_actuator, m.jnt_dofadr[joint]), take(m.jnt_actfrcrange, joint)
-        saturated = put(saturated, drives, (qfrc <= bounds[:, 0]) | (qfrc >= bounds[:, 1]))
-    on_tendon = m.actuator_trntype == TrnType.TENDON
+        saturated = put(saturated, out[drives], (qfrc <= bounds[:, 0]) | (qfrc >= bounds[:, 1]))
     limited = np.asarray(m.tendon_actfrclimited, bool)
-    pulls = np.flatnonzero(on_tendon & limited[np.where(on_tendon, target, 0)]) if m.ntendon else np.zeros(0, int)
+    pulls = np.flatnonzero(on_tendon(m) & limited[np.where(on_tendon(m), target, 0)]) if m.ntendon else np.zeros(0, int)
     if len(pulls):
         tendon = target[pulls]
-        total = take(scatter_add(tendon, take(d.actuator_force, pulls), m.ntendon), tendon)
+        total = take(scatter_add(tendon, take(d.actuator_force, out[pulls]), m.ntendon), tendon)
         bounds = take(m.tendon_actfrcrange, tendon)
-        saturated = put(saturated, pulls, (total <= bounds[:, 0]) | (total >= bounds[:, 1]))
+        saturated = put(saturated, out[pulls], (total <= bounds[:, 0]) | (total >= bounds[:, 1]))
     return saturated

@@ -91,7 +91,7 @@ def damping(m: Model) -> tuple[Array, Array]:
 
 def _actuator_damping(m: Model, actuators: np.ndarray, target: np.ndarray, size: int) -> Array:
     """Damping [size, 3] (linear, poly) that actuators give their joints or tendons (mj_actuatorDamping)."""
-    gear = take(m.actuator_gear, actuators)[:, 0]
+    gear = take(m.actuator_gear, m.actuator_outadr[actuators])[:, 0]
     own = jnp.concatenate([m.actuator_damping[:, None], m.actuator_dampingpoly], axis=1)
     return scatter_add(target, take(own, actuators) * (gear * gear)[:, None], size)
 

@@ -81,7 +81,7 @@ def spatial_tendons(m: Model, d: Data) -> tuple[Array, Array]:
     for pieces in paths(m.topology):
         body0, body1 = m.site_bodyid[pieces.site0], m.site_bodyid[pieces.site1]
         x0, x1 = take(d.site_xpos, pieces.site0), take(d.site_xpos, pieces.site1)
-        weight = _weight(m, pieces, x0)
+        weight = weight_of(m, pieces, x0)
         if pieces.kind == WrapType.NONE:
             segments.append(Segments(pieces.tendon, weight, body0, body1, x0, x1))
             continue
@@ -95,7 +95,7 @@ def spatial_tendons(m: Model, d: Data) -> tuple[Array, Array]:
     return length + straight, jacobian
 
 
-def _weight(m: Model, pieces: Pieces, points: Array) -> Array:
+def weight_of(m: Model, pieces: Pieces, points: Array) -> Array:
     """Weight [n] of each piece, in the shape of points [n, 3] but for the last axis."""
     xp, behind = namespace(points), np.flatnonzero(pieces.pulley >= 0)
     weight = put(xp.ones(len(pieces.pulley), points.dtype), behind, 1 / take(m.wrap_prm, pieces.pulley[behind]))

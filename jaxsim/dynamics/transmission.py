@@ -1,7 +1,7 @@
 """Actuator lengths and moment arms (mj_transmission): one row for each force output of an actuator.
 
 Where actuators act is known at load, so that those of a kind are computed together; those on sites are in
-`site_transmission`. Adhesion acts where contacts are, and has neither length nor arm here.
+`site_transmission`. Adhesion acts where contacts are: see `constraint.adhesion`.
 """
 
 import numpy as np

@@ -9,6 +9,7 @@ from jax import lax
 
 from jaxsim.collision.driver import collide
 from jaxsim.collision.slots import ContactSlots, contact_buffer
+from jaxsim.constraint.adhesion import with_adhesion
 from jaxsim.constraint.row_table import row_table
 from jaxsim.constraint.rows import Rows, count_rows, make_constraint
 from jaxsim.constraint.solution import Solution
@@ -18,9 +19,11 @@ from jaxsim.core.model import Model
 from jaxsim.dynamics.actuation import actuation
 from jaxsim.dynamics.com import Inertia, com_pos, com_vel, crb, inertia_of, inertia_product, project_wrenches, rne
 from jaxsim.dynamics.energy import energy
+from jaxsim.dynamics.history import late_readings
 from jaxsim.dynamics.kinematics import kinematics
 from jaxsim.dynamics.passive import passive
 from jaxsim.dynamics.tendon import tendon, tendon_armature, tendon_inertia
+from jaxsim.dynamics.tendon_bias import with_tendon_bias
 from jaxsim.dynamics.transmission import transmission
 from jaxsim.sensors.table import sensors
 from jaxsim.solvers.implicit import implicit_minimum
@@ -40,6 +43,7 @@ class Intermediate(NamedTuple):
     cdof_dot: Array  # [nv, 6]
     slots: ContactSlots | None  # None without candidate pairs
     rows: Rows
+    sensed: Array | None = None  # [nsensordata] readings at this time, also of sensors that give them late
 
 
 class Accelerations(NamedTuple):
@@ -59,6 +63,7 @@ def forward(m: Model, d: Data, sense: bool = True, known: Accelerations | None =
     d, solution = constrained_acceleration(m, d, mid, known and known.constrained)
     if sense:
         d = energy(m, sensors(m, d, solution, mid.cdof_dot))
+        d, mid = late_readings(m, d), mid._replace(sensed=d.sensordata if m.nhistory else None)
     return d, mid
 
 
@@ -77,6 +82,7 @@ def position_velocity(m: Model, d: Data) -> tuple[Data, Intermediate]:
     slots = collide(m, d)
     d = contact_buffer(m, d, slots)
     rows = make_constraint(m, d, ten_J, slots)
+    d, moment = with_adhesion(m, d, moment, slots, rows.contact)
     inertia = inertia_of(m, d, tendon_inertia(m, ten_J))
     return d, Intermediate(ten_J, inertia, moment, cdof_dot, slots, rows)
 
@@ -84,7 +90,7 @@ def position_velocity(m: Model, d: Data) -> tuple[Data, Intermediate]:
 def smooth_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | None = None) -> Data:
     """qfrc_bias, qfrc_passive, qfrc_actuator, their sum qfrc_smooth (all [nv]), and qacc_smooth = M^-1 qfrc_smooth."""
     d, gravcomp = passive(m, d, mid.ten_J)
-    d = d.replace(qfrc_bias=rne(m, d, mid.cdof_dot))
+    d = with_tendon_bias(m, d.replace(qfrc_bias=rne(m, d, mid.cdof_dot)), mid.ten_J, mid.cdof_dot)
     d = actuation(m, d, mid.moment, gravcomp)
     applied = project_wrenches(m, d, d.xfrc_applied[:, :3], d.xfrc_applied[:, 3:], d.xipos)
     smooth = d.qfrc_passive - d.qfrc_bias + d.qfrc_applied + d.qfrc_actuator + applied

@@ -6,7 +6,9 @@ from jaxsim.core.data import Data
 from jaxsim.core.model import Model
 from jaxsim.dynamics.com import rne
 from jaxsim.dynamics.energy import energy
+from jaxsim.dynamics.history import late_readings
 from jaxsim.dynamics.passive import passive
+from jaxsim.dynamics.tendon_bias import with_tendon_bias
 from jaxsim.sensors.table import sensors
 from jaxsim.stages.forward import constraint_forces, position_velocity
 
@@ -18,8 +20,8 @@ def inverse(m: Model, d: Data) -> Data:
     """
     d, mid = position_velocity(m, d)
     d, _ = passive(m, d, mid.ten_J)
-    d = d.replace(qfrc_bias=rne(m, d, mid.cdof_dot))
+    d = with_tendon_bias(m, d.replace(qfrc_bias=rne(m, d, mid.cdof_dot)), mid.ten_J, mid.cdof_dot)
     d, solution = constraint_forces(m, d, mid)
-    d = energy(m, sensors(m, d, solution, mid.cdof_dot))
+    d = late_readings(m, energy(m, sensors(m, d, solution, mid.cdof_dot)))
     inertial = lax.dot(d.qM, d.qacc, precision=lax.Precision.HIGHEST)
     return d.replace(qfrc_inverse=inertial + d.qfrc_bias - d.qfrc_passive - d.qfrc_constraint)

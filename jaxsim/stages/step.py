@@ -9,7 +9,8 @@ from jaxsim.core.data import Data, counted, make_data
 from jaxsim.core.enums import DisableBit, WarningType
 from jaxsim.core.fields import DATA_STATE
 from jaxsim.core.model import Model
-from jaxsim.dynamics.actuation import is_bad
+from jaxsim.dynamics.controls import is_bad
+from jaxsim.dynamics.history import recorded
 from jaxsim.stages.forward import Accelerations, forward
 from jaxsim.stages.integrate import integrate
 
@@ -27,6 +28,8 @@ def step(model: Model, data: Data, known: Any = None) -> tuple[Data, Any]:
     data, mid = forward(model, data, known=accelerations)
     bad = jnp.any(is_bad(data.qacc))
     stepped, advance = integrate(model, data, mid, advance)
+    if model.nhistory:
+        stepped = stepped.replace(history=recorded(model, data, mid.sensed))
     return _recover(model, stepped, bad), (Accelerations(data.qacc_smooth, data.qacc), advance)
 
 
@@ -59,4 +62,4 @@ def _initial(model: Model, data: Data, derived: bool = False) -> Data:
 
 
 def _select(condition: Array, a: Data, b: Data) -> Data:
-    return jax.tree.map(lambda x, y: x if x is y else jnp.where(condition, x, y), a, b)
+    return jax.tree.map(lambda x, y: x if x is y or not x.size else jnp.where(condition, x, y), a, b)

@@ -27,7 +27,7 @@ ORDER = {
         "core algebra layout dynamics collision constraint solvers stages step",
         "they evaluate what a state needs, or differentiate whole steps",
     ),
-    "checks": ("core mjcf collision sensors step", "what is not simulated is listed as problems of the file"),
+    "checks": ("core dynamics mjcf collision sensors step", "what is not simulated is listed as problems of the file"),
     "load": ("core mjcf checks", "compile, then check that it can be simulated"),
     "interop": ("core checks", "the same from MuJoCo's own compiled model"),
     "devices": ("", "shares any batch between devices"),

@@ -1,8 +1,4 @@
-"""Spatial tendons and actuators on sites, against MuJoCo and against their own derivatives.
-
-They are computed before they can be simulated: models with them are refused (`checks.support_table`), but the compiler
-needs their lengths at qpos0.
-"""
+"""Paths of spatial tendons and actuators on sites, against MuJoCo and against their own derivatives."""
 
 import jax
 import jax.numpy as jnp
@@ -72,7 +68,7 @@ INSIDE = 2  # the tendon through the ball
 @pytest.fixture(scope="module")
 def pair() -> tuple[mujoco.MjModel, js.Model]:
     mj = mujoco.MjModel.from_xml_string(SCENE)
-    return mj, js.put_model(mj, compile_only=True)
+    return mj, js.put_model(mj, compile_only=True)  # colliders of cylinders are not what is tested
 
 
 def at_qpos(m: js.Model, qpos: jax.Array) -> tuple[jax.Array, ...]:

@@ -31,6 +31,25 @@ ROWS = """<default><geom contype="0" conaffinity="0"/></default><worldbody>
   <tendon><fixed name="t" {t}><joint joint="s" coef="1"/><joint joint="h" coef="-.4"/></fixed></tendon>
   <equality>{e}</equality><actuator><motor joint="h"/></actuator>"""
 PLAIN = dict.fromkeys("shbte", "")
+# paths that are straight, bend round both kinds of geoms on either side, and through one; every kind of actuator
+ACTUATORS = """<option integrator="implicitfast"/><default><geom contype="0" conaffinity="0"/></default><worldbody>
+  <site name="w" pos="-.1 .1 .2"/><site name="v" pos=".3 -.2 .3"/>
+  <geom name="pole" type="cylinder" size=".06 .3" pos=".05 .05 .12" euler="90 0 0"/>
+  <body><joint name="b" type="ball" damping=".05"/><geom type="capsule" fromto="0 0 0 .3 0 0" size=".04"/>
+    <site name="p" pos=".15 .02 .06"/><site name="beside" pos=".3 0 .2"/><site name="within" pos=".3 .01 0"/>
+    <body pos=".3 0 0"><joint name="h" axis="0 1 0" damping=".02"/><geom type="capsule" fromto="0 0 0 .2 0 0" size=".03"/>
+      <geom name="knob" size=".05"/><site name="q" pos=".1 0 .05"/><site name="r" pos=".1 0 -.06"/></body></body>
+  </worldbody>
+  <tendon><spatial name="t" stiffness="9" damping=".3" armature=".2"><site site="v"/><site site="q"/></spatial>
+    <spatial name="o" stiffness="9" springlength=".1"><site site="w"/><geom geom="pole"/><site site="p"/>
+      <geom geom="knob" sidesite="beside"/><site site="r"/></spatial>
+    <spatial name="i" stiffness="9" springlength=".1"><site site="p"/><geom geom="knob" sidesite="within"/><site site="q"/>
+    </spatial></tendon>
+  <actuator><muscle tendon="o" lengthrange=".2 .7" force="20"/><muscle tendon="t" lengthrange=".2 .5" tausmooth=".4"/>
+    <dcmotor joint="h" motorconst=".4" resistance="2" thermal="3 .5 0 .004 20 25" lugre="30 .4 .2 .3 .05" cogging=".2 6 .3"
+      inductance="0 .02" input="pos vel" controller="3 2 .5 0 0 0"/><pid joint="h" kp="5" kv=".2" ki="3" slewmax="300"/>
+    <orientation joint="b" kp="2" kv=".1"/><position joint="b" gear="0 .1 .2" kp="2"/>
+    <motor site="r" refsite="p" gear="1 2 3 .1 .2 .3"/><general cranksite="q" slidersite="w" cranklength=".9"/></actuator>"""
 
 
 def _rows(**parts: str) -> str:
@@ -54,8 +73,11 @@ MODELS = {
         e="""<weld body1="c" body2="d" torquescale=".7"/><connect body1="a" body2="d" anchor=".2 .1 0"/>
             <joint joint1="s" joint2="h" polycoef="0 .5 .3 0 0"/><tendon tendon1="t"/>"""
     ),
+    "actuators": ACTUATORS,
 }
-PARAMETERS = ("body_mass", "geom_friction", "dof_damping", "geom_size", "jnt_axis")
+PARAMETERS = (
+    "body_mass", "geom_friction", "dof_damping", "geom_size", "jnt_axis", "site_pos", "tendon_stiffness", "actuator_gainprm",
+)  # fmt: skip
 
 
 STEPS = 8
@@ -76,11 +98,11 @@ def _problem(xml: str, rng: np.random.Generator):
         "qvel": qvel,
         "ctrl": jnp.asarray(0.3 * rng.standard_normal(model.nu)),
         "qfrc_applied": jnp.asarray(0.1 * rng.standard_normal(model.nv)),
-        **{name: getattr(model, name) for name in PARAMETERS},
+        **{name: getattr(model, name) for name in PARAMETERS if getattr(model, name).size},
     }
 
     def loss(x, when):
-        changed = model.replace(**{name: x[name] for name in PARAMETERS})
+        changed = model.replace(**{name: x[name] for name in PARAMETERS if name in x})
         inputs = {name: value for name, value in x.items() if name not in PARAMETERS}
 
         def advance(d, _):

@@ -18,6 +18,7 @@ class DataState:
     qvel: Array = real("nv", "m/s, rad/s", "velocities of the dofs")
     act: Array = real("na", "1", "activations of the actuators that have a state")
     plastic: Array = real("nplastic", "m, rad", "rest positions of springs that have yielded, as deflections")
+    history: Array = real("nhistory", "s, and of what is kept", "late controls and readings: js.core.history says how")
     qacc_warmstart: Array = real("nv", "m/s^2, rad/s^2", "acceleration of the last step, from which the solver starts")
     ctrl: Array = real("nu", "1", "controls, one or more of each actuator")
     qfrc_applied: Array = real("nv", "N, N m", "forces that users apply to the dofs")

@@ -78,6 +78,7 @@ class Sizes:
     nuser_tendon: int = size("number of user values of each tendon")
     nuser_actuator: int = size("number of user values of each actuator")
     nuser_sensor: int = size("number of user values of each sensor")
+    nhistory: int = size("number of values of all history buffers")
     nplastic: int = size("number of plastic deflections")
     ngravcomp: int = size("number of bodies with gravity compensation")
     npolygonmax: int = size("most corners of a polygon of a convex hull")
@@ -262,6 +263,7 @@ class Static:
     actuator_actlimited: Flags = flag("nactuator", "whether actuator_actrange limits the activation")
     actuator_actearly: Flags = flag("nactuator", "whether the force uses the activation after the step")
     actuator_history: Ints = integer("nactuator,2", "samples kept of the control, and how they are interpolated")
+    actuator_historyadr: Ints = integer("nactuator", "where the actuator's buffer starts; -1 for none")
     actuator_group: Ints = integer("nactuator", "group by which disableactuator switches off")
     actuator_user: Reals = real("nactuator,nuser_actuator", "any", "user values")
     actuator_forcelimited: Flags = flag("nactuator", "whether actuator_forcerange limits the force")
@@ -278,6 +280,7 @@ class Static:
     sensor_dim: Ints = integer("nsensor", "number of its values")
     sensor_adr: Ints = integer("nsensor", "first of its values in sensordata")
     sensor_history: Ints = integer("nsensor,2", "samples kept of the reading, and how they are interpolated")
+    sensor_historyadr: Ints = integer("nsensor", "where the sensor's buffer starts; -1 for none")
     sensor_user: Reals = real("nsensor,nuser_sensor", "any", "user values")
 
     numeric_adr: Ints = integer("nnumeric", "first value in numeric_data")
@@ -297,6 +300,7 @@ class Deduced:
 
     dof_hasfriction: Flags = flag("nv", "whether the dof has a friction row: its frictionloss was not zero at load")
     tendon_hasfriction: Flags = flag("ntendon", "whether the tendon has a friction row, likewise")
+    actuator_slots: Ints = integer("nactuator,5", "its states slew, integral, temperature, bristle, current; -1: none")
     nbudget: int = size("number of budgets of collisions, see js.budgets")
     budget: Ints = integer("nbudget", "what the collision stages of a world have room for, by the names of js.budgets")
     geom_block: Ints = integer("ngeom", "the block of geoms that are first tested as one; -1 for none")

@@ -21,7 +21,6 @@ class CompilerFields:
     nD: int = size("number of entries of M without regard to symmetry")
     nC: int = size("number of entries of M that are left when simple dofs have their diagonal only")
     nJten: int = size("number of entries of the Jacobians of all tendons")
-    nhistory: int = size("number of values of all history buffers")
     flg_gravcomp: bool = flag("", "whether a body is relieved of its weight")
     flg_surfacevel: bool = flag("", "whether a geom's surface moves")
     flg_adhesion: bool = flag("", "whether a geom or a pair adheres")
@@ -37,8 +36,6 @@ class CompilerFields:
     ten_J_rownnz: Ints = integer("ntendon", "number of dofs that move the tendon")
     ten_J_rowadr: Ints = integer("ntendon", "first of them in ten_J_colind")
     ten_J_colind: Ints = integer("nJten", "dofs that move the tendons, one tendon after the other")
-    actuator_historyadr: Ints = integer("nactuator", "where the actuator's buffer starts; -1 for none")
-    sensor_historyadr: Ints = integer("nsensor", "where the sensor's buffer starts; -1 for none")
 
 
 COMPILER = fields_of(CompilerFields)
