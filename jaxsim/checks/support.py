@@ -104,8 +104,6 @@ def _options(m: Model) -> Iterator[tuple[str, int, str]]:
         yield "option", 0, sentence
     if o.noslip_iterations > 0:
         yield "option", 0, "noslip_iterations is not simulated"
-    if float(np.asarray(o.density)) > 0 or float(np.asarray(o.viscosity)) > 0:
-        yield "option", 0, "fluid forces (density, viscosity) are not simulated"
     for bit in REFUSED_FLAGS:
         if o.enables(bit):
             yield "option", 0, f"enable flag {bit.name.lower()} is not simulated"

@@ -43,7 +43,6 @@ def simulated() -> str:
     lines += [f"| {what} | {_names(yes)} | {_names(no)} |" for what, yes, no in rows]
     lines += [f"| contacts of {a} | {yes} | {no} |" for a, yes, no in _collisions()]
     lines.append("| solver | Newton, also where PGS or CG is asked for (with a warning) | noslip_iterations |")
-    lines.append("| fluid | - | density, viscosity |")
     lines.append(f"| enable flags | the others | {_names(REFUSED_FLAGS)} |")
     fields = ", ".join(f"{kind} {what}" for (kind, _), what in REFUSED_FIELDS.items())
     lines.append(f"| further attributes | the others | {fields} |")

@@ -1,4 +1,4 @@
-"""Springs, dampers and gravity compensation (mj_passive)."""
+"""Springs, dampers, fluid forces and gravity compensation (mj_passive)."""
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +12,7 @@ from jaxsim.core.enums import DisableBit, JointType, TrnType
 from jaxsim.core.model import Model
 from jaxsim.dynamics.com import project_wrenches
 from jaxsim.dynamics.coordinates import SCALAR, TURNING, joints_of, positions_of, quats_of, read, spins_of
+from jaxsim.dynamics.fluid import fluid_force, has_fluid
 
 Array = jax.Array
 
@@ -45,6 +46,8 @@ def passive(m: Model, d: Data, ten_J: Array) -> tuple[Data, Array]:
     if m.ntendon:
         pull = _tendon_forces(m, d, springs, dampers)
         force = force + lax.dot_general(ten_J, pull, (((0,), (0,)), ((), ())), precision=lax.Precision.HIGHEST)
+    if has_fluid(m):
+        force = force + fluid_force(m, d)
     gravcomp = _gravity_compensation(m, d)
     passive_share = ~np.asarray(m.jnt_actgravcomp, bool)[m.dof_jntid]
     if m.ngravcomp:

@@ -18,6 +18,7 @@ from jaxsim.core.topology import Topology
 from jaxsim.dynamics.actuation import actuator_velocity_gain, next_activation
 from jaxsim.dynamics.com import Inertia, com_vel, inertia_product, rne
 from jaxsim.dynamics.coordinates import TURNING, joints_of, read, spins_of
+from jaxsim.dynamics.fluid import fluid_slope, has_fluid
 from jaxsim.dynamics.passive import damping, poly_force_slope, tendon_damping
 from jaxsim.dynamics.position import integrate_pos
 from jaxsim.solvers.linear.small import solve_small
@@ -86,7 +87,7 @@ def _implicitfast_acceleration(m: Model, d: Data, mid: Intermediate, known: Arra
     """
     if not m.nv:
         return d.qacc, d.qacc
-    h, force = m.opt.timestep, d.qfrc_smooth + d.qfrc_constraint
+    h, force, bodies = m.opt.timestep, d.qfrc_smooth + d.qfrc_constraint, standalone_free_bodies(m)
     more = jnp.zeros_like(d.qM)
     if not m.opt.disables(DisableBit.DAMPER):
         more = _add_diagonal(more, h * poly_force_slope(*damping(m), d.qvel, odd=True))
@@ -94,11 +95,17 @@ def _implicitfast_acceleration(m: Model, d: Data, mid: Intermediate, known: Arra
             more = more + h * _gram(m, mid.ten_J, poly_force_slope(*tendon_damping(m), d.ten_velocity, odd=True))
     if m.nactuator and not m.opt.disables(DisableBit.ACTUATION):
         more = more - h * _gram(m, mid.moment, actuator_velocity_gain(m, d))
-    matrix = d.qM + more
+    matrix = whole = d.qM + more
+    if has_fluid(m):
+        alone = np.isin(np.arange(m.nbody), bodies)
+        drag = h * fluid_slope(m, d, alone)
+        whole = matrix - drag
+        # that of lone free bodies is not symmetric; they are solved for below
+        more = more - drag * jnp.asarray(~alone[m.dof_bodyid], drag.dtype)[:, None]
+        matrix = d.qM + more
     parts = functools.partial(_sum_product, m.topology), (mid.inertia, more)
     qacc = solve(matrix, force, known=None if known is None else Known(known, *parts))
-    bodies = standalone_free_bodies(m)
-    return _gyroscopic(m, d, matrix, force, qacc, bodies) if len(bodies) else qacc, qacc
+    return _gyroscopic(m, d, whole, force, qacc, bodies) if len(bodies) else qacc, qacc
 
 
 def _sum_product(t: Topology, parts: tuple[Inertia, Array], x: Array) -> Array:
