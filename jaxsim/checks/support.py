@@ -54,7 +54,6 @@ REFUSED_FIELDS = {
     ("actuator", "actuator_delay"): "delay", ("sensor", "sensor_delay"): "delay",
     ("sensor", "sensor_interval"): "interval", ("geom", "geom_adhesion"): "adhesion",
     ("geom", "geom_surfacevel"): "surfacevel", ("pair", "pair_adhesion"): "adhesion",
-    ("joint", "jnt_springyield"): "springyield", ("tendon", "tendon_springyield"): "springyield",
 }  # fmt: skip
 
 

@@ -57,7 +57,8 @@ class Model(Record, ModelReals[jax.Array], Sizes, Static, Deduced):
     data belong to the static `topology` and are read the same way (`model.nq`, `model.body_parentid`).
     `Model.body_mass` is the field's declaration: its dimensions, unit and meaning.
     Which rows exist is decided at load: a dof or tendon gets a friction row if its frictionloss was not
-    zero then, and a joint a limit row if it was limited. Forces of a fluid exist if density or viscosity was not zero.
+    zero then, and a joint a limit row if it was limited. Forces of a fluid exist if density or viscosity was not zero,
+    and springs yield if they could.
     """
 
     children = (*MODEL_REAL, "opt", "stat")
@@ -94,7 +95,7 @@ class Model(Record, ModelReals[jax.Array], Sizes, Static, Deduced):
         return self._values[name] if name in self._values else getattr(self._static, name)
 
     def replace(self, **changes):
-        """A copy with fields changed; a frictionloss that has no row is refused, and a fluid that was not there."""
+        """A copy with fields changed; what needs rows, forces or state that were not there at load is refused."""
         for prefix in ("dof", "tendon"):
             value = changes.get(f"{prefix}_frictionloss")
             if known(value):
@@ -103,6 +104,10 @@ class Model(Record, ModelReals[jax.Array], Sizes, Static, Deduced):
             self._check_fluid(changes["opt"])
         if known(shapes := changes.get("geom_fluid")):
             self._check_shapes(np.asarray(shapes))
+        for kind, prefix in (("joint", "jnt"), ("tendon", "tendon")):
+            value = changes.get(f"{prefix}_springyield")
+            if known(value):
+                self._check_yield(kind, prefix, np.asarray(value))
         return super().replace(**changes)
 
     def _check_friction(self, prefix: str, value: np.ndarray):
@@ -111,6 +116,13 @@ class Model(Record, ModelReals[jax.Array], Sizes, Static, Deduced):
             raise ValueError(
                 f"{prefix}_frictionloss: some {prefix}s had no frictionloss when the model was loaded and so have no "
                 "friction row; give them a tiny frictionloss in the MJCF"
+            )
+
+    def _check_yield(self, kind: str, prefix: str, value: np.ndarray):
+        if np.any((value > 0) & (getattr(self.topology, f"{prefix}_plasticadr") < 0)):
+            raise ValueError(
+                f"{prefix}_springyield: the springs of some {kind}s could not yield when the model was loaded and so "
+                "have no plastic state; give them a large springyield in the MJCF"
             )
 
     def _check_fluid(self, opt: Option):

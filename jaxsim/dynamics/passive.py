@@ -13,6 +13,7 @@ from jaxsim.core.model import Model
 from jaxsim.dynamics.com import project_wrenches
 from jaxsim.dynamics.coordinates import SCALAR, TURNING, joints_of, positions_of, quats_of, read, spins_of
 from jaxsim.dynamics.fluid import fluid_force, has_fluid
+from jaxsim.dynamics.plastic import spring_rest
 
 Array = jax.Array
 
@@ -56,20 +57,21 @@ def passive(m: Model, d: Data, ten_J: Array) -> tuple[Data, Array]:
 
 
 def _joint_springs(m: Model, d: Data) -> Array:
-    """Spring forces [nv], towards qpos_spring."""
+    """Spring forces [nv], towards qpos_spring or where the springs have yielded to."""
     groups = []
+    qpos_spring, _ = spring_rest(m, d)
     scalar = joints_of(m, *SCALAR)
     if len(scalar):
         adr = m.jnt_qposadr[scalar]
-        x = take(d.qpos, adr) - take(m.qpos_spring, adr)
+        x = take(d.qpos, adr) - take(qpos_spring, adr)
         k = poly_force(take(m.jnt_stiffness, scalar), take(m.jnt_stiffnesspoly, scalar), x)
         groups.append((m.jnt_dofadr[scalar], -k * x))
     free, turning = joints_of(m, JointType.FREE), joints_of(m, *TURNING)
     if len(free):
-        x = read(d.qpos - m.qpos_spring, positions_of(m, free))
+        x = read(d.qpos - qpos_spring, positions_of(m, free))
         groups.append(_vector_spring(m, free, x, m.jnt_dofadr[free][:, None] + np.arange(3)))
     if len(turning):
-        now, rest = (read(q, quats_of(m, turning)) for q in (d.qpos, m.qpos_spring))
+        now, rest = (read(q, quats_of(m, turning)) for q in (d.qpos, qpos_spring))
         x = quaternion.subtract(vector.normalize(now), rest)
         groups.append(_vector_spring(m, turning, x, spins_of(m, turning)))
     return gather_groups(groups, m.nv) if groups else jnp.zeros(m.nv, d.qpos.dtype)
@@ -113,7 +115,8 @@ def _tendon_forces(m: Model, d: Data, springs: bool, dampers: bool) -> Array:
     """Tension of tendon springs (with a dead band) and dampers [ntendon]."""
     force = jnp.zeros(m.ntendon, d.qpos.dtype)
     if springs:
-        low, high = m.tendon_lengthspring[:, 0], m.tendon_lengthspring[:, 1]
+        _, rest = spring_rest(m, d)
+        low, high = rest[:, 0], rest[:, 1]
         x = jnp.maximum(d.ten_length - high, 0) + jnp.minimum(d.ten_length - low, 0)
         force = force - x * poly_force(m.tendon_stiffness, m.tendon_stiffnesspoly, x)
     if dampers:

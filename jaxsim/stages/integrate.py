@@ -20,6 +20,7 @@ from jaxsim.dynamics.com import Inertia, com_vel, inertia_product, rne
 from jaxsim.dynamics.coordinates import TURNING, joints_of, read, spins_of
 from jaxsim.dynamics.fluid import fluid_slope, has_fluid
 from jaxsim.dynamics.passive import damping, poly_force_slope, tendon_damping
+from jaxsim.dynamics.plastic import flow
 from jaxsim.dynamics.position import integrate_pos
 from jaxsim.solvers.linear.small import solve_small
 from jaxsim.solvers.linear.solve import Known, solve
@@ -59,12 +60,13 @@ def integrate(m: Model, d: Data, mid: Intermediate, known: Any = None) -> tuple[
         that of free bodies is corrected), or those of the later stages of RK4.
     """
     if m.opt.integrator == Integrator.RK4:
-        return _runge_kutta(m, d, known)
+        return _runge_kutta(m, d, mid, known)
     if m.opt.integrator == Integrator.IMPLICITFAST:
         qacc, solved = _implicitfast_acceleration(m, d, mid, known)
-        return advance(m, d, qacc), solved
-    qacc = _euler_acceleration(m, d, mid, known)
-    return advance(m, d, qacc), qacc
+    else:
+        qacc = solved = _euler_acceleration(m, d, mid, known)
+    moved = advance(m, d, qacc)
+    return flow(m, d, mid.ten_J, moved.qvel, moved), solved
 
 
 def _euler_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | None) -> Array:
@@ -153,7 +155,7 @@ def _gyroscopic(m: Model, d: Data, matrix: Array, force: Array, qacc: Array, bod
     return put(qacc, dofs.ravel(), solution.reshape(-1))
 
 
-def _runge_kutta(m: Model, d: Data, known: Any) -> tuple[Data, Any]:
+def _runge_kutta(m: Model, d: Data, mid: Intermediate, known: Any) -> tuple[Data, Any]:
     """Fourth order Runge-Kutta, of order four for orientations too (mj_RungeKutta of MuJoCo 4.0).
 
     Rotations are integrated in the exponential coordinates of the step (Munthe-Kaas), so each stage's
@@ -185,7 +187,9 @@ def _runge_kutta(m: Model, d: Data, known: Any) -> tuple[Data, Any]:
     end = here.replace(
         qpos=d.qpos, qvel=d.qvel, act=d.act, time=d.time, act_dot=combine(d.act_dot, activation_rates), qacc=here.qacc
     )
-    return advance(m, end, combine(d.qacc, accelerations), combine(d.qvel, velocities)), solved
+    velocity = combine(d.qvel, velocities)
+    moved = advance(m, end, combine(d.qacc, accelerations), velocity)
+    return flow(m, d, mid.ten_J, velocity, moved), solved
 
 
 def _exponential_rate(m: Model, x: Array, velocity: Array) -> Array:
