@@ -52,8 +52,7 @@ REFUSED_FLAGS = (
 # fields that must be zero: (kind, field) -> what it is called
 REFUSED_FIELDS = {
     ("actuator", "actuator_delay"): "delay", ("sensor", "sensor_delay"): "delay",
-    ("sensor", "sensor_interval"): "interval", ("geom", "geom_adhesion"): "adhesion",
-    ("geom", "geom_surfacevel"): "surfacevel", ("pair", "pair_adhesion"): "adhesion",
+    ("sensor", "sensor_interval"): "interval",
 }  # fmt: skip
 
 

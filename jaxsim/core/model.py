@@ -14,6 +14,13 @@ from jaxsim.core.kinds import KINDS, ByName
 from jaxsim.core.record import Record, register
 from jaxsim.core.topology import Topology, deduced
 
+# what surfaces may only do if one of them did at load: field, the flag that says so, in words
+SURFACES = (
+    ("geom_surfacevel", "hassurfacevel", "surface moved"),
+    ("geom_adhesion", "hasadhesion", "surface was sticky"),
+    ("pair_adhesion", "hasadhesion", "surface was sticky"),
+)
+
 
 @register
 class Option(Record, OptionReals, OptionInts):
@@ -58,7 +65,7 @@ class Model(Record, ModelReals[jax.Array], Sizes, Static, Deduced):
     `Model.body_mass` is the field's declaration: its dimensions, unit and meaning.
     Which rows exist is decided at load: a dof or tendon gets a friction row if its frictionloss was not
     zero then, and a joint a limit row if it was limited. Forces of a fluid exist if density or viscosity was not zero,
-    and springs yield if they could.
+    springs yield if they could, and surfaces move or stick if one of them did.
     """
 
     children = (*MODEL_REAL, "opt", "stat")
@@ -104,6 +111,9 @@ class Model(Record, ModelReals[jax.Array], Sizes, Static, Deduced):
             self._check_fluid(changes["opt"])
         if known(shapes := changes.get("geom_fluid")):
             self._check_shapes(np.asarray(shapes))
+        for name, flag, what in SURFACES:
+            if known(value := changes.get(name)) and np.any(value) and not getattr(self.topology, flag):
+                raise ValueError(f"{name}: no {what} when the model was loaded; give a geom a tiny one in the MJCF")
         for kind, prefix in (("joint", "jnt"), ("tendon", "tendon")):
             value = changes.get(f"{prefix}_springyield")
             if known(value):

@@ -82,6 +82,8 @@ def deduced(source: Any) -> dict[str, Any]:
     friction = {f"{kind}_hasfriction": getattr(source, f"{kind}_frictionloss") > 0 for kind in ("dof", "tendon")}
     fluid = {
         "hasfluid": np.bool_(source.opt.density > 0 or source.opt.viscosity > 0),
+        "hassurfacevel": np.bool_(np.any(source.geom_surfacevel)),
+        "hasadhesion": np.bool_(np.any(source.geom_adhesion) or np.any(source.pair_adhesion)),
         "geom_hasfluid": np.asarray(source.geom_fluid)[:, 0] > 0,
     }
     side = np.where(around, np.rint(source.wrap_prm), -1).astype(np.int32)

@@ -33,8 +33,11 @@ def poly_force_slope(linear: Array, poly: Array, x: Array, odd: bool = False) ->
     return linear + x * (2 * poly[..., 0] + x * 3 * poly[..., 1])
 
 
-def passive(m: Model, d: Data, ten_J: Array) -> tuple[Data, Array]:
-    """qfrc_passive [nv], and the gravity compensation [nv] that actuators may carry instead."""
+def passive(m: Model, d: Data, ten_J: Array, adhesion: Array | None = None) -> tuple[Data, Array]:
+    """qfrc_passive [nv], and the gravity compensation [nv] that actuators may carry instead.
+
+    `adhesion` [nv] is what sticky contacts contribute.
+    """
     zero = jnp.zeros(m.nv, d.qpos.dtype)
     springs, dampers = (not m.opt.disables(b) for b in (DisableBit.SPRING, DisableBit.DAMPER))
     if not springs and not dampers:
@@ -49,6 +52,8 @@ def passive(m: Model, d: Data, ten_J: Array) -> tuple[Data, Array]:
         force = force + lax.dot_general(ten_J, pull, (((0,), (0,)), ((), ())), precision=lax.Precision.HIGHEST)
     if has_fluid(m):
         force = force + fluid_force(m, d)
+    if adhesion is not None:
+        force = force + adhesion
     gravcomp = _gravity_compensation(m, d)
     passive_share = ~np.asarray(m.jnt_actgravcomp, bool)[m.dof_jntid]
     if m.ngravcomp:

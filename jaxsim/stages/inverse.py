@@ -2,6 +2,7 @@
 
 from jax import lax
 
+from jaxsim.constraint.rows import adhesion_of
 from jaxsim.core.data import Data
 from jaxsim.core.model import Model
 from jaxsim.dynamics.com import rne
@@ -17,7 +18,7 @@ def inverse(m: Model, d: Data) -> Data:
     The constraint forces follow from qacc directly: the penalties' gradient at J qacc - aref.
     """
     d, mid = position_velocity(m, d)
-    d, _ = passive(m, d, mid.ten_J)
+    d, _ = passive(m, d, mid.ten_J, adhesion_of(mid.rows))
     d = d.replace(qfrc_bias=rne(m, d, mid.cdof_dot))
     d, solution = constraint_forces(m, d, mid)
     d = energy(m, sensors(m, d, solution, mid.cdof_dot))

@@ -132,7 +132,8 @@ def test_derivatives(rng):
     _, model = oracle.pair(_model(density=30, viscosity=0.3))
     loss, point = _problem(model, rng)
     point |= {k: point[k] + 0.3 * rng.standard_normal(point[k].shape) for k in ("qpos", "qvel")}
-    value, reverse = jax.jit(loss), jax.jit(jax.grad(loss))(point)
+    both = jax.jit(jax.value_and_grad(loss))
+    _, reverse = both(point)
     forward = jax.jit(lambda t: jax.jvp(loss, (point,), (t,))[1])
     for name in point:
         scale = 1.0 if name in ("qpos", "qvel", "wind") else np.asarray(point[name])
@@ -141,7 +142,7 @@ def test_derivatives(rng):
         exact = float(jnp.sum(reverse[name] * way[name]))
         assert exact, name
         assert abs(float(forward(way)) - exact) < 1e-10 * (1 + abs(exact)), name
-        shifted = [value(jax.tree.map(lambda x, t, e=e: x + e * t, point, way)) for e in (1e-5, -1e-5)]
+        shifted = [both(jax.tree.map(lambda x, t, e=e: x + e * t, point, way))[0] for e in (1e-5, -1e-5)]
         assert abs(float(shifted[0] - shifted[1]) / 2e-5 - exact) < 1e-6 * abs(exact), name
 
 

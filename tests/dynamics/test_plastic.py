@@ -65,7 +65,8 @@ def test_derivatives_and_reset(rng):
         k: getattr(data, k) + 0.3 * rng.standard_normal(getattr(data, k).shape) for k in ("qpos", "qvel", "plastic")
     }
     point |= {k: getattr(model, k) for k in ("jnt_springyield", "tendon_springyield")}
-    value, reverse = jax.jit(loss), jax.jit(jax.grad(loss))(point)
+    both = jax.jit(jax.value_and_grad(loss))
+    _, reverse = both(point)
     forward = jax.jit(lambda t: jax.jvp(loss, (point,), (t,))[1])
     for name in point:
         way = {k: jnp.zeros_like(v) for k, v in point.items()}
@@ -73,9 +74,9 @@ def test_derivatives_and_reset(rng):
         exact = float(jnp.sum(reverse[name] * way[name]))
         assert exact, name
         assert abs(float(forward(way)) - exact) < 1e-10 * (1 + abs(exact)), name
-        shifted = [value(jax.tree.map(lambda x, t, e=e: x + e * t, point, way)) for e in (1e-5, -1e-5)]
+        shifted = [both(jax.tree.map(lambda x, t, e=e: x + e * t, point, way))[0] for e in (1e-5, -1e-5)]
         assert abs(float(shifted[0] - shifted[1]) / 2e-5 - exact) < 1e-6 * abs(exact), name
-    at_rest = jax.jit(jax.grad(loss))(point | {k: getattr(data, k) for k in ("qpos", "qvel", "plastic")})
+    _, at_rest = both(point | {k: getattr(data, k) for k in ("qpos", "qvel", "plastic")})
     assert all(bool(jnp.isfinite(x).all()) for x in jax.tree.leaves(at_rest))
 
 
