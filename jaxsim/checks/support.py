@@ -41,7 +41,7 @@ SIMULATED: dict[str, tuple[type[IntEnum], tuple[IntEnum, ...], str]] = {
     "tendon_type": (TendonType, (TendonType.FIXED,), "tendon"),
     "sensor_type": (SensorType, SUPPORTED_SENSORS, "sensor"),
 }  # fmt: skip
-INTEGRATORS = (Integrator.EULER, Integrator.RK4, Integrator.IMPLICITFAST)
+INTEGRATORS = (Integrator.EULER, Integrator.RK4, Integrator.IMPLICIT, Integrator.IMPLICITFAST)
 REFUSED_FLAGS = (
     EnableBit.SLEEP,
     EnableBit.DIAGEXACT,
@@ -98,7 +98,7 @@ def note_solver(model: Model) -> None:
 def _options(m: Model) -> Iterator[tuple[str, int, str]]:
     o = m.opt
     if o.integrator not in INTEGRATORS:
-        sentence = f"integrator {o.integrator.name.lower()} is not simulated; use Euler, RK4 or implicitfast"
+        sentence = f"integrator {o.integrator.name.lower()} is not simulated; use Euler, RK4, implicit or implicitfast"
         yield "option", 0, sentence
     if o.noslip_iterations > 0:
         yield "option", 0, "noslip_iterations is not simulated"

@@ -13,12 +13,12 @@ import numpy as np
 
 from jaxsim.algebra import spatial, vector
 from jaxsim.algebra.select import product, products, scatter_add, take
-from jaxsim.algebra.tree import dof_chain, subtree
+from jaxsim.algebra.tree import subtree
 from jaxsim.core.data import Data
 from jaxsim.core.enums import MINVAL, DisableBit, GeomType
 from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology, per_topology
-from jaxsim.dynamics.com import project_forces
+from jaxsim.dynamics.com import on_chains, project_forces
 from jaxsim.dynamics.fluid_laws import Box, Ellipsoid, box_coefficients, ellipsoid_coefficients
 
 Array = jax.Array
@@ -72,9 +72,7 @@ def fluid_slope(m: Model, d: Data, whole: np.ndarray) -> Array:
     total = take(product(subtree(m.topology), total), m.dof_bodyid).reshape(-1, 6, 6)
     lower = products(vector.matvec_t(total, d.cdof), d.cdof)
     upper = products(vector.matvec(total, d.cdof), d.cdof)
-    chain = dof_chain(m.topology)
-    above = jnp.asarray(chain - np.eye(m.nv), lower.dtype)
-    return lower * jnp.asarray(chain, lower.dtype) + (upper * above).T
+    return on_chains(m, lower, upper)
 
 
 def _about_com(x: _Immersed, force: Array) -> Array:

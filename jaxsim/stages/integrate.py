@@ -1,4 +1,4 @@
-"""Time integration: Euler with implicit damping, RK4, implicitfast (mj_Euler, mj_RungeKutta, mj_implicit)."""
+"""Time integration: Euler with implicit damping, RK4, implicit, implicitfast (mj_Euler, mj_RungeKutta, mj_implicit)."""
 
 import functools
 from typing import Any
@@ -16,12 +16,14 @@ from jaxsim.core.enums import DisableBit, Integrator, JointType
 from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology
 from jaxsim.dynamics.actuation import actuator_velocity_gain, next_activation
+from jaxsim.dynamics.bias_slope import bias_slope
 from jaxsim.dynamics.com import Inertia, com_vel, inertia_product, rne
 from jaxsim.dynamics.coordinates import TURNING, joints_of, read, spins_of
 from jaxsim.dynamics.fluid import fluid_slope, has_fluid
 from jaxsim.dynamics.passive import damping, poly_force_slope, tendon_damping
 from jaxsim.dynamics.plastic import flow
 from jaxsim.dynamics.position import integrate_pos
+from jaxsim.solvers.linear.general import solve_general
 from jaxsim.solvers.linear.small import solve_small
 from jaxsim.solvers.linear.solve import Known, solve
 from jaxsim.stages.forward import Accelerations, Intermediate, forward, known_of
@@ -63,6 +65,8 @@ def integrate(m: Model, d: Data, mid: Intermediate, known: Any = None) -> tuple[
         return _runge_kutta(m, d, mid, known)
     if m.opt.integrator == Integrator.IMPLICITFAST:
         qacc, solved = _implicitfast_acceleration(m, d, mid, known)
+    elif m.opt.integrator == Integrator.IMPLICIT:
+        qacc = solved = _implicit_acceleration(m, d, mid, known)
     else:
         qacc = solved = _euler_acceleration(m, d, mid, known)
     moved = advance(m, d, qacc)
@@ -90,13 +94,7 @@ def _implicitfast_acceleration(m: Model, d: Data, mid: Intermediate, known: Arra
     if not m.nv:
         return d.qacc, d.qacc
     h, force, bodies = m.opt.timestep, d.qfrc_smooth + d.qfrc_constraint, standalone_free_bodies(m)
-    more = jnp.zeros_like(d.qM)
-    if not m.opt.disables(DisableBit.DAMPER):
-        more = _add_diagonal(more, h * poly_force_slope(*damping(m), d.qvel, odd=True))
-        if m.ntendon:
-            more = more + h * _gram(m, mid.ten_J, poly_force_slope(*tendon_damping(m), d.ten_velocity, odd=True))
-    if m.nactuator and not m.opt.disables(DisableBit.ACTUATION):
-        more = more - h * _gram(m, mid.moment, actuator_velocity_gain(m, d))
+    more = _damping_matrix(m, d, mid)
     matrix = whole = d.qM + more
     if has_fluid(m):
         alone = np.isin(np.arange(m.nbody), bodies)
@@ -108,6 +106,29 @@ def _implicitfast_acceleration(m: Model, d: Data, mid: Intermediate, known: Arra
     parts = functools.partial(_sum_product, m.topology), (mid.inertia, more)
     qacc = solve(matrix, force, known=None if known is None else Known(known, *parts))
     return _gyroscopic(m, d, whole, force, qacc, bodies) if len(bodies) else qacc, qacc
+
+
+def _implicit_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | None) -> Array:
+    """(M - h dF/dv)^-1 (qfrc_smooth + qfrc_constraint), with F all smooth forces, those of the bias too."""
+    if not m.nv:
+        return d.qacc
+    h = m.opt.timestep
+    matrix = d.qM + _damping_matrix(m, d, mid) + h * bias_slope(m, d, mid.cdof_dot)
+    if has_fluid(m):
+        matrix = matrix - h * fluid_slope(m, d, np.ones(m.nbody, bool))
+    return solve_general(matrix, d.qfrc_smooth + d.qfrc_constraint, known)
+
+
+def _damping_matrix(m: Model, d: Data, mid: Intermediate) -> Array:
+    """-h dF/dv [nv, nv] of the dampers of joints and tendons and of the actuators."""
+    h, more = m.opt.timestep, jnp.zeros_like(d.qM)
+    if not m.opt.disables(DisableBit.DAMPER):
+        more = _add_diagonal(more, h * poly_force_slope(*damping(m), d.qvel, odd=True))
+        if m.ntendon:
+            more = more + h * _gram(m, mid.ten_J, poly_force_slope(*tendon_damping(m), d.ten_velocity, odd=True))
+    if m.nactuator and not m.opt.disables(DisableBit.ACTUATION):
+        more = more - h * _gram(m, mid.moment, actuator_velocity_gain(m, d))
+    return more
 
 
 def _sum_product(t: Topology, parts: tuple[Inertia, Array], x: Array) -> Array:

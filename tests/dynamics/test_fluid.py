@@ -32,7 +32,7 @@ TREE = """<mujoco>
       <body pos=".3 0 0"><joint axis="0 0 1"/><geom size=".1" pos=".1 0 0" fluidshape="ellipsoid"/></body></body>
   </worldbody></mujoco>"""
 SMALL = """<mujoco>
-  <option density="{density}" viscosity="{viscosity}" wind="1 -2 .5" integrator="implicitfast"/>
+  <option density="{density}" viscosity="{viscosity}" wind="1 -2 .5" integrator="implicit"/>
   <default><geom contype="0" conaffinity="0"/></default>
   <worldbody><body><joint type="ball"/><geom type="box" size=".1 .2 .05" pos=".1 0 0"/>
     <body pos=".2 0 0"><joint axis="0 1 0"/><geom type="capsule" size=".05 .2" fluidshape="ellipsoid"/></body></body>
@@ -128,7 +128,7 @@ def _problem(model: js.Model, rng):
 
 
 def test_derivatives(rng):
-    """Of a step by implicitfast, whose matrix has the fluid in it: both modes, and central differences."""
+    """Of a step by implicit, whose matrix has the fluid in it: both modes, and central differences."""
     _, model = oracle.pair(_model(density=30, viscosity=0.3))
     loss, point = _problem(model, rng)
     point |= {k: point[k] + 0.3 * rng.standard_normal(point[k].shape) for k in ("qpos", "qvel")}
