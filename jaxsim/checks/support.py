@@ -47,7 +47,6 @@ REFUSED_FLAGS = (
     EnableBit.DIAGEXACT,
     EnableBit.IPC,
     EnableBit.SPECULATIVE,
-    EnableBit.INVDISCRETE,
 )
 # fields that must be zero: (kind, field) -> what it is called
 REFUSED_FIELDS = {
