@@ -41,20 +41,13 @@ SIMULATED: dict[str, tuple[type[IntEnum], tuple[IntEnum, ...], str]] = {
     "tendon_type": (TendonType, tuple(TendonType), "tendon"),
     "sensor_type": (SensorType, SUPPORTED_SENSORS, "sensor"),
 }  # fmt: skip
-INTEGRATORS = (Integrator.EULER, Integrator.RK4, Integrator.IMPLICITFAST)
+INTEGRATORS = (Integrator.EULER, Integrator.RK4, Integrator.IMPLICIT, Integrator.IMPLICITFAST)
 REFUSED_FLAGS = (
     EnableBit.SLEEP,
     EnableBit.DIAGEXACT,
     EnableBit.IPC,
     EnableBit.SPECULATIVE,
-    EnableBit.INVDISCRETE,
 )
-# fields that must be zero: (kind, field) -> what it is called
-REFUSED_FIELDS = {
-    ("geom", "geom_adhesion"): "adhesion",
-    ("geom", "geom_surfacevel"): "surfacevel", ("pair", "pair_adhesion"): "adhesion",
-    ("joint", "jnt_springyield"): "springyield", ("tendon", "tendon_springyield"): "springyield",
-}  # fmt: skip
 
 
 def unsupported(model: Model) -> list[tuple[str, int, str]]:
@@ -99,12 +92,10 @@ def note_solver(model: Model) -> None:
 def _options(m: Model) -> Iterator[tuple[str, int, str]]:
     o = m.opt
     if o.integrator not in INTEGRATORS:
-        sentence = f"integrator {o.integrator.name.lower()} is not simulated; use Euler, RK4 or implicitfast"
+        sentence = f"integrator {o.integrator.name.lower()} is not simulated; use Euler, RK4, implicit or implicitfast"
         yield "option", 0, sentence
     if o.noslip_iterations > 0:
         yield "option", 0, "noslip_iterations is not simulated"
-    if float(np.asarray(o.density)) > 0 or float(np.asarray(o.viscosity)) > 0:
-        yield "option", 0, "fluid forces (density, viscosity) are not simulated"
     for bit in REFUSED_FLAGS:
         if o.enables(bit):
             yield "option", 0, f"enable flag {bit.name.lower()} is not simulated"
@@ -121,11 +112,6 @@ def _elements(m: Model) -> Iterator[tuple[str, int, str]]:
         for i in np.flatnonzero(~np.isin(getattr(t, field), allowed)):
             yield kind, int(i), f"{what} type {enum(int(getattr(t, field)[i])).name.lower()} is not simulated"
     yield from _wrapping_armature(m)
-    for (kind, field), what in REFUSED_FIELDS.items():
-        value = np.asarray(getattr(m, field))
-        present = (value > 0) & np.isfinite(value)
-        for i in np.flatnonzero(present.any(axis=tuple(range(1, value.ndim)))):
-            yield kind, int(i), f"{what} is not simulated"
     for i in np.flatnonzero((np.asarray(m.sensor_delay) > 0) & (m.opt.integrator == Integrator.RK4)):
         yield "sensor", int(i), "delay with RK4 (MuJoCo keeps the reading of the last stage) is not simulated"
 

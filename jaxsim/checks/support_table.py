@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from enum import Enum, IntEnum
 from pathlib import Path
 
-from jaxsim.checks.support import INTEGRATORS, REFUSED_FIELDS, REFUSED_FLAGS, SIMULATED
+from jaxsim.checks.support import INTEGRATORS, REFUSED_FLAGS, SIMULATED
 from jaxsim.collision.table import COLLIDERS
 from jaxsim.core.enums import GeomType, Integrator, SensorType
 from jaxsim.mjcf.language.schema import ATTRIBUTES, REFUSED, attributes
@@ -43,10 +43,7 @@ def simulated() -> str:
     lines += [f"| {what} | {_names(yes)} | {_names(no)} |" for what, yes, no in rows]
     lines += [f"| contacts of {a} | {yes} | {no} |" for a, yes, no in _collisions()]
     lines.append("| solver | Newton, also where PGS or CG is asked for (with a warning) | noslip_iterations |")
-    lines.append("| fluid | - | density, viscosity |")
     lines.append(f"| enable flags | the others | {_names(REFUSED_FLAGS)} |")
-    fields = ", ".join(f"{kind} {what}" for (kind, _), what in REFUSED_FIELDS.items())
-    lines.append(f"| further attributes | the others | {fields} |")
     return "\n".join(lines)
 
 

@@ -83,6 +83,26 @@ def of_bodies(m: Model, slots: ContactSlots, side: int, table: Array | np.ndarra
     return gather(jnp.asarray(table), gather(jnp.asarray(body, jnp.int32), slots.pair))
 
 
+def of_geoms(m: Model, slots: ContactSlots, side: int, table: Array) -> Array:
+    """What a table over the geoms [ngeom, ...] says of the first (0) or second (1) geom of each slot [n, ...]."""
+    pairs = pairs_of(m)
+    geom = (pairs.geom1, pairs.geom2)[side]
+    if slots.pair is None:
+        return take(table, geom[fixed_pairs(m)])
+    return gather(table, gather(jnp.asarray(geom, jnp.int32), slots.pair))
+
+
+def slot_adhesion(m: Model, slots: ContactSlots) -> Array:
+    """The adhesion of each slot [n] (N): that of its <pair>, of the geom of higher priority, or the sum of both."""
+    own = jnp.stack([m.geom_adhesion, jnp.asarray(m.geom_priority, m.geom_adhesion.dtype)], axis=1)
+    (a, first), (b, second) = (of_geoms(m, slots, side, own).T for side in (0, 1))
+    mixed = jnp.where(first > second, a, jnp.where(first < second, b, a + b))
+    if not m.npair:
+        return mixed
+    pair = of_slots(m, slots, jnp.asarray(pairs_of(m).pair, jnp.int32))
+    return jnp.where(pair >= 0, gather(m.pair_adhesion, jnp.maximum(pair, 0)), mixed)
+
+
 def slot_params(m: Model, slots: ContactSlots) -> PairParams:
     """The parameters of each slot's pair [n, ...]."""
     if slots.pair is None:
@@ -136,6 +156,9 @@ def contact_buffer(m: Model, d: Data, slots: ContactSlots | None) -> Data:
     pair = gather(jnp.asarray(fixed_pairs(m) if slots.pair is None else slots.pair, jnp.int32), order)
     params = slots.params if slots.pair is not None and are_many(m) else slots.params.rows(pair)
     ints = gather(jnp.asarray(np.stack([pairs.condim, pairs.geom1, pairs.geom2], axis=1), jnp.int32), pair)
+    if m.hasadhesion:  # surfaces that stick to each other across a gap do so without friction
+        apart = (gather(slot_adhesion(m, slots), order) != 0) & (gather(slots.dist, order) >= params.margin)
+        ints = jnp.where(apart[:, None], jnp.minimum(ints, jnp.asarray([[1, m.ngeom, m.ngeom]], jnp.int32)), ints)
     ints = jnp.where(idle[:, None], jnp.asarray([[0, -1, -1]], jnp.int32), ints)
     # one table of 13 columns, so that the order is followed once
     geometry = jnp.concatenate([slots.dist[:, None], slots.pos, slots.frame.reshape(-1, 9)], axis=1)

@@ -9,11 +9,21 @@ from jax import lax
 
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import products, take
-from jaxsim.algebra.structured import product
+from jaxsim.algebra.structured import product, product_t
 from jaxsim.algebra.tree import ancestor
-from jaxsim.collision.slots import ContactSlots, are_many, of_bodies, of_slots, pairs_of, slot_params
+from jaxsim.collision.shape import NO_CONTACT
+from jaxsim.collision.slots import (
+    ContactSlots,
+    are_many,
+    of_bodies,
+    of_slots,
+    pairs_of,
+    slot_adhesion,
+    slot_params,
+)
 from jaxsim.constraint.impedance import impedance, reference, regularization
 from jaxsim.constraint.row_table import row_table
+from jaxsim.constraint.surface import surface_velocity
 from jaxsim.core.data import Data
 from jaxsim.core.enums import MAXIMP, MINIMP, MINVAL, Cone
 from jaxsim.core.model import Model
@@ -36,6 +46,7 @@ class ContactRows(NamedTuple):
     condim: Array  # [n] number of axes, 0 for idle contacts
     pos: Array  # [n]
     margin: Array  # [n] m
+    adhesion: Array | None  # [n] N, with which the surfaces of active contacts stick; None where nothing does
 
 
 class ContactMotion(NamedTuple):
@@ -62,14 +73,22 @@ def contact_rows(m: Model, d: Data, slots: ContactSlots) -> ContactRows:
     A pyramid edge is normal +- friction_i * axis_i, so its aref is the same combination of the axes' aref.
     """
     p, dim = slot_params(m, slots), row_table(m).contact_dim
-    active = slots.dist < p.margin
+    active = touching = slots.dist < p.margin
+    adhesion = None
+    if m.hasadhesion:  # sticky surfaces also hold on to each other in the gap beyond the margin
+        adhesion = jnp.where(slots.dist < NO_CONTACT, slot_adhesion(m, slots), 0)
+        active = touching | (adhesion != 0)
     # far from zero only in idle slots, where it would overflow in float32
     pos = jnp.where(active, slots.dist - p.margin, 0)
     condim = jnp.where(active, of_slots(m, slots, jnp.asarray(pairs_of(m).condim, jnp.int32)), 0)
+    if m.hasadhesion:  # where they do so without friction
+        condim = jnp.where(touching, condim, jnp.minimum(condim, 1))
 
     motion = contact_motion(m, d, slots, dim)
     J = contact_jacobian(motion)
     velocity = product(contact_velocity, as_matrix(J), motion, d.qvel).reshape(J.shape[:2])
+    if m.hassurfacevel:
+        velocity = velocity + surface_velocity(m, d, slots, dim)
     imp = impedance(m, p.solref, p.solimp, pos)
     normal = -imp.stiffness * imp.imp * pos
     damping = jnp.broadcast_to(imp.damping[:, None], velocity.shape)
@@ -80,10 +99,29 @@ def contact_rows(m: Model, d: Data, slots: ContactSlots) -> ContactRows:
     else:
         D = _pyramidal_D(imp.imp, p.invweight, p.friction, mu, condim)[:, None] * jnp.ones((1, dim), pos.dtype)
     aref = -damping * velocity
-    aref = jnp.concatenate([(aref[:, 0] + normal)[:, None], aref[:, 1:]], axis=1)
     live = np.arange(dim, dtype=np.int32)[None] < condim[:, None]
+    D = jnp.where(live, D, 0)
+    if adhesion is not None:
+        normal = normal + _balance(m, adhesion, D[:, 0], condim)
+    aref = jnp.concatenate([(aref[:, 0] + normal)[:, None], aref[:, 1:]], axis=1)
     friction = p.friction[:, : max(dim - 1, 0)]
-    return ContactRows(J, motion, jnp.where(live, D, 0), aref, friction, mu, condim, slots.dist, p.margin)
+    return ContactRows(J, motion, D, aref, friction, mu, condim, slots.dist, p.margin, adhesion)
+
+
+def _balance(m: Model, adhesion: Array, D: Array, condim: Array) -> Array:
+    """What is added to the aref of normals [n] so that a resting contact is as deep as without adhesion.
+
+    At rest its normal force then is larger by the adhesion [n], which the edges of a pyramid share.
+    """
+    edges = jnp.where(condim > 1, 2 * (condim - 1), 1) if m.opt.cone == Cone.PYRAMIDAL else jnp.ones_like(condim)
+    return jnp.where(D > 0, adhesion / jnp.where(D > 0, D, 1), 0) / edges.astype(D.dtype)
+
+
+def adhesion_force(rows: ContactRows) -> Array:
+    """qfrc_adhesion [nv]: the pull between the surfaces of sticky contacts (mj_adhesion)."""
+    along = np.eye(1, rows.J.shape[1])
+    pull = -rows.adhesion[:, None] * jnp.asarray(along, rows.J.dtype)
+    return product_t(contact_velocity, as_matrix(rows.J), rows.motion, pull.reshape(-1))
 
 
 def _pyramidal_D(imp: Array, translation: Array, friction: Array, mu: Array, condim: Array) -> Array:

@@ -13,7 +13,7 @@ from jax import lax
 
 from jaxsim.algebra.select import scatter_add, take
 from jaxsim.collision.slots import ContactSlots
-from jaxsim.constraint.contact import ContactRows, contact_rows
+from jaxsim.constraint.contact import ContactRows, adhesion_force, contact_rows
 from jaxsim.constraint.impedance import impedance, regularization
 from jaxsim.constraint.row_table import RowTable, row_table
 from jaxsim.constraint.scalar import ScalarRows
@@ -112,6 +112,12 @@ def mul_scalar_t(table: RowTable, J: Array, force: Array, nv: int) -> Array:
     if J.shape[0]:
         total = total + lax.dot_general(force[nd:], J, (((0,), (0,)), ((), ())), precision=lax.Precision.HIGHEST)
     return total
+
+
+def adhesion_of(rows: Rows) -> Array | None:
+    """qfrc_adhesion [nv] of sticky contacts; None where there are none."""
+    sticky = rows.contact is not None and rows.contact.adhesion is not None
+    return adhesion_force(rows.contact) if sticky else None
 
 
 def count_rows(m: Model, rows: Rows) -> Array:

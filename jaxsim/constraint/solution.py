@@ -2,8 +2,13 @@
 
 from typing import NamedTuple
 
+import jax
+import jax.numpy as jnp
+
 from jaxsim.collision.slots import ContactSlots
 from jaxsim.constraint.rows import Rows, RowValues
+
+Array = jax.Array
 
 
 class Solution(NamedTuple):
@@ -12,3 +17,10 @@ class Solution(NamedTuple):
     slots: ContactSlots | None  # None for models without candidate pairs
     rows: Rows
     force: RowValues  # N, N m; of contacts along the axes of the slots' frames
+
+    def between_surfaces(self) -> Array:
+        """What acts between the surfaces of contacts [n, dim]: the constraint's force, less the adhesion."""
+        force, contact = self.force.contact, self.rows.contact
+        if contact is None or contact.adhesion is None:
+            return force
+        return jnp.concatenate([(force[:, 0] - contact.adhesion)[:, None], force[:, 1:]], axis=1)

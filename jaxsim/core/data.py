@@ -7,13 +7,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxsim.core.enums import WarningType
+from jaxsim.core.enums import JointType, WarningType
 from jaxsim.core.fields import CONTACT, DATA_DERIVED, DATA_STATE
 from jaxsim.core.fields.data import ContactFields, DataDerived, DataState
 from jaxsim.core.fields.field import Child, Field
 from jaxsim.core.history import initial_history
 from jaxsim.core.model import Model
 from jaxsim.core.record import Record, register
+from jaxsim.core.topology import Topology, per_topology
 
 INTEGRATION_STATE = ("time", "qpos", "qvel", "act", "plastic", "history", "qacc_warmstart")
 INPUTS = ("ctrl", "qfrc_applied", "xfrc_applied", "eq_active", "mocap_pos", "mocap_quat")
@@ -71,6 +72,9 @@ def make_data(model: Model, keyframe: str | int | None = None) -> Data:
     values: dict[str, Any] = {k: _zeros(model, f) for k, f in (DATA_STATE | DATA_DERIVED).items()}
     values["contact"] = empty_contact(model)
     values["qpos"] = model.qpos0
+    if model.nplastic:
+        springs = jnp.concatenate([model.qpos_spring, model.tendon_lengthspring.reshape(-1)])
+        values["plastic"] = springs[plastic_source(model.topology)]
     values["eq_active"] = np.asarray(model.eq_active0, np.bool_)
     if model.nhistory:
         values["history"] = initial_history(model)
@@ -81,6 +85,19 @@ def make_data(model: Model, keyframe: str | int | None = None) -> Data:
     if keyframe is not None:
         values |= {k: v.reshape(values[k].shape) for k, v in _keyframe(model, keyframe).items()}
     return jax.tree.map(jnp.array, Data(values))  # copies, so that Data may be donated and the Model kept
+
+
+@per_topology
+def plastic_source(t: Topology) -> np.ndarray:
+    """[nplastic] where the rest positions of springs that yield lie in qpos_spring and then tendon_lengthspring."""
+    source = np.zeros(t.nplastic, int)
+    for adr, start, size in (
+        *((t.jnt_plasticadr[j], t.jnt_qposadr[j], JointType(t.jnt_type[j]).nq) for j in range(t.njnt)),
+        *((t.tendon_plasticadr[i], t.nq + 2 * i, 2) for i in range(t.ntendon)),
+    ):
+        if adr >= 0:
+            source[adr : adr + size] = np.arange(start, start + size)
+    return source
 
 
 def _keyframe(model: Model, keyframe: str | int) -> dict[str, jax.Array]:

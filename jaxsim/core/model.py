@@ -14,6 +14,13 @@ from jaxsim.core.kinds import KINDS, ByName
 from jaxsim.core.record import Record, register
 from jaxsim.core.topology import Topology, deduced
 
+# what surfaces may only do if one of them did at load: field, the flag that says so, in words
+SURFACES = (
+    ("geom_surfacevel", "hassurfacevel", "surface moved"),
+    ("geom_adhesion", "hasadhesion", "surface was sticky"),
+    ("pair_adhesion", "hasadhesion", "surface was sticky"),
+)
+
 
 @register
 class Option(Record, OptionReals, OptionInts):
@@ -57,7 +64,8 @@ class Model(Record, ModelReals[jax.Array], Sizes, Static, Deduced):
     data belong to the static `topology` and are read the same way (`model.nq`, `model.body_parentid`).
     `Model.body_mass` is the field's declaration: its dimensions, unit and meaning.
     Which rows exist is decided at load: a dof or tendon gets a friction row if its frictionloss was not
-    zero then, and a joint a limit row if it was limited.
+    zero then, and a joint a limit row if it was limited. Forces of a fluid exist if density or viscosity was not zero,
+    springs yield if they could, and surfaces move or stick if one of them did.
     """
 
     children = (*MODEL_REAL, "opt", "stat")
@@ -94,11 +102,22 @@ class Model(Record, ModelReals[jax.Array], Sizes, Static, Deduced):
         return self._values[name] if name in self._values else getattr(self._static, name)
 
     def replace(self, **changes):
-        """A copy with fields changed; a frictionloss that has no row is refused."""
+        """A copy with fields changed; what needs rows, forces or state that were not there at load is refused."""
         for prefix in ("dof", "tendon"):
             value = changes.get(f"{prefix}_frictionloss")
-            if value is not None and not isinstance(value, jax.core.Tracer):
+            if known(value):
                 self._check_friction(prefix, np.asarray(value))
+        if isinstance(changes.get("opt"), Option):
+            self._check_fluid(changes["opt"])
+        if known(shapes := changes.get("geom_fluid")):
+            self._check_shapes(np.asarray(shapes))
+        for name, flag, what in SURFACES:
+            if known(value := changes.get(name)) and np.any(value) and not getattr(self.topology, flag):
+                raise ValueError(f"{name}: no {what} when the model was loaded; give a geom a tiny one in the MJCF")
+        for kind, prefix in (("joint", "jnt"), ("tendon", "tendon")):
+            value = changes.get(f"{prefix}_springyield")
+            if known(value):
+                self._check_yield(kind, prefix, np.asarray(value))
         return super().replace(**changes)
 
     def _check_friction(self, prefix: str, value: np.ndarray):
@@ -108,6 +127,34 @@ class Model(Record, ModelReals[jax.Array], Sizes, Static, Deduced):
                 f"{prefix}_frictionloss: some {prefix}s had no frictionloss when the model was loaded and so have no "
                 "friction row; give them a tiny frictionloss in the MJCF"
             )
+
+    def _check_yield(self, kind: str, prefix: str, value: np.ndarray):
+        if np.any((value > 0) & (getattr(self.topology, f"{prefix}_plasticadr") < 0)):
+            raise ValueError(
+                f"{prefix}_springyield: the springs of some {kind}s could not yield when the model was loaded and so "
+                "have no plastic state; give them a large springyield in the MJCF"
+            )
+
+    def _check_fluid(self, opt: Option):
+        for name in ("density", "viscosity"):
+            value = opt._values[name]
+            if not self.topology.hasfluid and known(value) and np.any(np.asarray(value) > 0):
+                raise ValueError(
+                    f"opt.{name}: there was no fluid when the model was loaded (density and viscosity were 0), so that "
+                    f"it exerts no forces; give the option a tiny {name} in the MJCF"
+                )
+
+    def _check_shapes(self, value: np.ndarray):
+        if np.any((value[..., 0] > 0) != self.topology.geom_hasfluid):
+            raise ValueError(
+                "geom_fluid: whether a geom feels the fluid as an ellipsoid (its first number) was decided when the "
+                "model was loaded; give the geom its fluidshape in the MJCF"
+            )
+
+
+def known(value: Any) -> bool:
+    """Whether something is an array whose numbers are there, unlike those of arrays that are traced."""
+    return value is not None and not isinstance(value, jax.core.Tracer)
 
 
 def from_fields(source: Any, names: dict[str, list[str]]) -> Model:

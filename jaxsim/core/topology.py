@@ -80,9 +80,15 @@ def deduced(source: Any) -> dict[str, Any]:
     """The fields of `Deduced`, decided from the arrays of any object with mjModel's attributes."""
     around = np.isin(source.wrap_type, (WrapType.SPHERE, WrapType.CYLINDER))
     friction = {f"{kind}_hasfriction": getattr(source, f"{kind}_frictionloss") > 0 for kind in ("dof", "tendon")}
+    fluid = {
+        "hasfluid": np.bool_(source.opt.density > 0 or source.opt.viscosity > 0),
+        "hassurfacevel": np.bool_(np.any(source.geom_surfacevel)),
+        "hasadhesion": np.bool_(np.any(source.geom_adhesion) or np.any(source.pair_adhesion)),
+        "geom_hasfluid": np.asarray(source.geom_fluid)[:, 0] > 0,
+    }
     side = np.where(around, np.rint(source.wrap_prm), -1).astype(np.int32)
     room = {"nbudget": 0, "budget": np.zeros(0, np.int32), "geom_block": np.full(source.ngeom, -1, np.int32)}
-    return friction | room | {"wrap_sideid": side, "actuator_slots": _slots(source)}
+    return friction | fluid | room | {"wrap_sideid": side, "actuator_slots": _slots(source)}
 
 
 def _slots(source: Any) -> np.ndarray:

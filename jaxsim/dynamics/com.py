@@ -141,6 +141,13 @@ def project_forces(m: Model, d: Data, force: Array) -> Array:
     return vector.dot(d.cdof, take(total, m.dof_bodyid))
 
 
+def on_chains(m: Model, lower: Array, upper: Array) -> Array:
+    """[nv, nv] for pairs of dofs of one branch: lower [i, j] where dof i is j or below it, and upper [j, i] above."""
+    chain = dof_chain(m.topology)
+    above = jnp.asarray(chain - np.eye(m.nv), upper.dtype)
+    return lower * jnp.asarray(chain, lower.dtype) + (upper * above).T
+
+
 def project_wrenches(m: Model, d: Data, force: Array, torque: Array, point: Array) -> Array:
     """Generalised force [nv] of world forces and torques [nbody, 3] at points [nbody, 3] of bodies."""
     arm = point - take(d.subtree_com, m.body_rootid)

@@ -1,4 +1,4 @@
-"""Springs, dampers and gravity compensation (mj_passive)."""
+"""Springs, dampers, fluid forces and gravity compensation (mj_passive)."""
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +12,8 @@ from jaxsim.core.enums import DisableBit, JointType, TrnType
 from jaxsim.core.model import Model
 from jaxsim.dynamics.com import project_wrenches
 from jaxsim.dynamics.coordinates import SCALAR, TURNING, joints_of, positions_of, quats_of, read, spins_of
+from jaxsim.dynamics.fluid import fluid_force, has_fluid
+from jaxsim.dynamics.plastic import spring_rest
 
 Array = jax.Array
 
@@ -31,8 +33,11 @@ def poly_force_slope(linear: Array, poly: Array, x: Array, odd: bool = False) ->
     return linear + x * (2 * poly[..., 0] + x * 3 * poly[..., 1])
 
 
-def passive(m: Model, d: Data, ten_J: Array) -> tuple[Data, Array]:
-    """qfrc_passive [nv], and the gravity compensation [nv] that actuators may carry instead."""
+def passive(m: Model, d: Data, ten_J: Array, adhesion: Array | None = None) -> tuple[Data, Array]:
+    """qfrc_passive [nv], and the gravity compensation [nv] that actuators may carry instead.
+
+    `adhesion` [nv] is what sticky contacts contribute.
+    """
     zero = jnp.zeros(m.nv, d.qpos.dtype)
     springs, dampers = (not m.opt.disables(b) for b in (DisableBit.SPRING, DisableBit.DAMPER))
     if not springs and not dampers:
@@ -45,6 +50,10 @@ def passive(m: Model, d: Data, ten_J: Array) -> tuple[Data, Array]:
     if m.ntendon:
         pull = _tendon_forces(m, d, springs, dampers)
         force = force + lax.dot_general(ten_J, pull, (((0,), (0,)), ((), ())), precision=lax.Precision.HIGHEST)
+    if has_fluid(m):
+        force = force + fluid_force(m, d)
+    if adhesion is not None:
+        force = force + adhesion
     gravcomp = _gravity_compensation(m, d)
     passive_share = ~np.asarray(m.jnt_actgravcomp, bool)[m.dof_jntid]
     if m.ngravcomp:
@@ -53,20 +62,21 @@ def passive(m: Model, d: Data, ten_J: Array) -> tuple[Data, Array]:
 
 
 def _joint_springs(m: Model, d: Data) -> Array:
-    """Spring forces [nv], towards qpos_spring."""
+    """Spring forces [nv], towards qpos_spring or where the springs have yielded to."""
     groups = []
+    qpos_spring, _ = spring_rest(m, d)
     scalar = joints_of(m, *SCALAR)
     if len(scalar):
         adr = m.jnt_qposadr[scalar]
-        x = take(d.qpos, adr) - take(m.qpos_spring, adr)
+        x = take(d.qpos, adr) - take(qpos_spring, adr)
         k = poly_force(take(m.jnt_stiffness, scalar), take(m.jnt_stiffnesspoly, scalar), x)
         groups.append((m.jnt_dofadr[scalar], -k * x))
     free, turning = joints_of(m, JointType.FREE), joints_of(m, *TURNING)
     if len(free):
-        x = read(d.qpos - m.qpos_spring, positions_of(m, free))
+        x = read(d.qpos - qpos_spring, positions_of(m, free))
         groups.append(_vector_spring(m, free, x, m.jnt_dofadr[free][:, None] + np.arange(3)))
     if len(turning):
-        now, rest = (read(q, quats_of(m, turning)) for q in (d.qpos, m.qpos_spring))
+        now, rest = (read(q, quats_of(m, turning)) for q in (d.qpos, qpos_spring))
         x = quaternion.subtract(vector.normalize(now), rest)
         groups.append(_vector_spring(m, turning, x, spins_of(m, turning)))
     return gather_groups(groups, m.nv) if groups else jnp.zeros(m.nv, d.qpos.dtype)
@@ -110,7 +120,8 @@ def _tendon_forces(m: Model, d: Data, springs: bool, dampers: bool) -> Array:
     """Tension of tendon springs (with a dead band) and dampers [ntendon]."""
     force = jnp.zeros(m.ntendon, d.qpos.dtype)
     if springs:
-        low, high = m.tendon_lengthspring[:, 0], m.tendon_lengthspring[:, 1]
+        _, rest = spring_rest(m, d)
+        low, high = rest[:, 0], rest[:, 1]
         x = jnp.maximum(d.ten_length - high, 0) + jnp.minimum(d.ten_length - low, 0)
         force = force - x * poly_force(m.tendon_stiffness, m.tendon_stiffnesspoly, x)
     if dampers:

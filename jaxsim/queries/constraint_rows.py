@@ -82,7 +82,7 @@ def contact_force(model: Model, data: Data, slot: Array | int) -> Array:
     if solution.slots is None:
         return jnp.zeros(6, data.qpos.dtype)
     order, idle = buffer_order(model, solution.slots)
-    force = jnp.where(idle[:, None], 0, gather(solution.force.contact, order))
+    force = jnp.where(idle[:, None], 0, gather(solution.between_surfaces(), order))
     return jnp.pad(force, ((0, 0), (0, 6 - force.shape[1])))[slot]
 
 

@@ -44,7 +44,7 @@ def internal_force(m: Model, d: Data, solution: Solution, cacc: Array, bodies: n
     applied = spatial.shift_force(vector.join(d.xfrc_applied[:, 3:], d.xfrc_applied[:, :3]), arm)
     total = product(inside, moving - applied)
     if solution.slots is not None:
-        total = total - _contact_wrench(m, d, solution.slots, solution.force.contact, inside)
+        total = total - _contact_wrench(m, d, solution.slots, solution.between_surfaces(), inside)
     return total - _equality_wrench(m, d, solution.force.scalar, inside)
 
 

@@ -30,7 +30,7 @@ def touches(m: Model, d: Data, s: np.ndarray, solution: Solution) -> Array:
     # the normal points away from the first body
     first, second = (of_bodies(m, slots, side, jnp.asarray(own, d.qpos.dtype)) for side in (0, 1))
     outward = (first - second).T
-    normal = solution.force.contact[:, 0]
+    normal = solution.between_surfaces()[:, 0]
     groups = []
     for kind in np.unique(m.site_type[sites]):
         here = np.flatnonzero(m.site_type[sites] == kind)

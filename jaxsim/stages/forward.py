@@ -11,7 +11,7 @@ from jaxsim.collision.driver import collide
 from jaxsim.collision.slots import ContactSlots, contact_buffer
 from jaxsim.constraint.adhesion import with_adhesion
 from jaxsim.constraint.row_table import row_table
-from jaxsim.constraint.rows import Rows, count_rows, make_constraint
+from jaxsim.constraint.rows import Rows, adhesion_of, count_rows, make_constraint
 from jaxsim.constraint.solution import Solution
 from jaxsim.core.data import Data
 from jaxsim.core.enums import DisableBit
@@ -89,7 +89,7 @@ def position_velocity(m: Model, d: Data) -> tuple[Data, Intermediate]:
 
 def smooth_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | None = None) -> Data:
     """qfrc_bias, qfrc_passive, qfrc_actuator, their sum qfrc_smooth (all [nv]), and qacc_smooth = M^-1 qfrc_smooth."""
-    d, gravcomp = passive(m, d, mid.ten_J)
+    d, gravcomp = passive(m, d, mid.ten_J, adhesion_of(mid.rows))
     d = with_tendon_bias(m, d.replace(qfrc_bias=rne(m, d, mid.cdof_dot)), mid.ten_J, mid.cdof_dot)
     d = actuation(m, d, mid.moment, gravcomp)
     applied = project_wrenches(m, d, d.xfrc_applied[:, :3], d.xfrc_applied[:, 3:], d.xipos)

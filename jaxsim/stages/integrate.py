@@ -1,27 +1,33 @@
-"""Time integration: Euler with implicit damping, RK4, implicitfast (mj_Euler, mj_RungeKutta, mj_implicit)."""
+"""Time integration: Euler with implicit damping, RK4, implicit, implicitfast (mj_Euler, mj_RungeKutta, mj_implicit)."""
 
 import functools
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import put, take
-from jaxsim.algebra.tree import dof_chain
 from jaxsim.core.data import Data
-from jaxsim.core.enums import DisableBit, Integrator, JointType
+from jaxsim.core.enums import DisableBit, Integrator
 from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology
-from jaxsim.dynamics.actuation import actuator_velocity_gain, next_activation
-from jaxsim.dynamics.com import Inertia, com_vel, inertia_product, rne
+from jaxsim.dynamics.actuation import next_activation
+from jaxsim.dynamics.com import Inertia, inertia_product
 from jaxsim.dynamics.coordinates import TURNING, joints_of, read, spins_of
-from jaxsim.dynamics.passive import damping, poly_force_slope, tendon_damping
+from jaxsim.dynamics.plastic import flow
 from jaxsim.dynamics.position import integrate_pos
+from jaxsim.solvers.linear.general import solve_general
 from jaxsim.solvers.linear.small import solve_small
 from jaxsim.solvers.linear.solve import Known, solve
+from jaxsim.stages.effective import (
+    euler_diagonal,
+    free_blocks,
+    implicit_matrix,
+    implicitfast_matrix,
+    standalone_free_bodies,
+)
 from jaxsim.stages.forward import Accelerations, Intermediate, forward, known_of
 
 Array = jax.Array
@@ -58,24 +64,23 @@ def integrate(m: Model, d: Data, mid: Intermediate, known: Any = None) -> tuple[
         that of free bodies is corrected), or those of the later stages of RK4.
     """
     if m.opt.integrator == Integrator.RK4:
-        return _runge_kutta(m, d, known)
+        return _runge_kutta(m, d, mid, known)
     if m.opt.integrator == Integrator.IMPLICITFAST:
         qacc, solved = _implicitfast_acceleration(m, d, mid, known)
-        return advance(m, d, qacc), solved
-    qacc = _euler_acceleration(m, d, mid, known)
-    return advance(m, d, qacc), qacc
+    elif m.opt.integrator == Integrator.IMPLICIT:
+        qacc = solved = _implicit_acceleration(m, d, mid, known)
+    else:
+        qacc = solved = _euler_acceleration(m, d, mid, known)
+    moved = advance(m, d, qacc)
+    return flow(m, d, mid.ten_J, moved.qvel, moved), solved
 
 
 def _euler_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | None) -> Array:
     """(M + h B)^-1 (qfrc_smooth + qfrc_constraint), with B the diagonal joint damping."""
-    if not m.nv or m.opt.disables(DisableBit.EULERDAMP) or m.opt.disables(DisableBit.DAMPER):
+    diagonal = euler_diagonal(m, d)
+    if diagonal is None:
         return d.qacc
-    slope = poly_force_slope(*damping(m), d.qvel, odd=True)
-    return solve(d.qM, d.qfrc_smooth + d.qfrc_constraint, m.opt.timestep * slope, known_of(m, mid.inertia, known))
-
-
-def _add_diagonal(matrix: Array, diagonal: Array) -> Array:
-    return matrix + diagonal[:, None] * jnp.eye(matrix.shape[0], dtype=matrix.dtype)
+    return solve(d.qM, d.qfrc_smooth + d.qfrc_constraint, diagonal, known_of(m, mid.inertia, known))
 
 
 def _implicitfast_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | None) -> tuple[Array, Array]:
@@ -86,19 +91,22 @@ def _implicitfast_acceleration(m: Model, d: Data, mid: Intermediate, known: Arra
     """
     if not m.nv:
         return d.qacc, d.qacc
-    h, force = m.opt.timestep, d.qfrc_smooth + d.qfrc_constraint
-    more = jnp.zeros_like(d.qM)
-    if not m.opt.disables(DisableBit.DAMPER):
-        more = _add_diagonal(more, h * poly_force_slope(*damping(m), d.qvel, odd=True))
-        if m.ntendon:
-            more = more + h * _gram(m, mid.ten_J, poly_force_slope(*tendon_damping(m), d.ten_velocity, odd=True))
-    if m.nactuator and not m.opt.disables(DisableBit.ACTUATION):
-        more = more - h * _gram(m, mid.moment, actuator_velocity_gain(m, d))
-    matrix = d.qM + more
+    force, bodies = d.qfrc_smooth + d.qfrc_constraint, standalone_free_bodies(m)
+    more, symmetric, whole = implicitfast_matrix(m, d, mid, bodies)
     parts = functools.partial(_sum_product, m.topology), (mid.inertia, more)
-    qacc = solve(matrix, force, known=None if known is None else Known(known, *parts))
-    bodies = standalone_free_bodies(m)
-    return _gyroscopic(m, d, matrix, force, qacc, bodies) if len(bodies) else qacc, qacc
+    qacc = solve(symmetric, force, known=None if known is None else Known(known, *parts))
+    if not len(bodies):
+        return qacc, qacc
+    dofs, block = free_blocks(m, d, whole, bodies)
+    solution = solve_small(block, jnp.stack([take(force, r) for r in dofs]))
+    return put(qacc, dofs.ravel(), solution.reshape(-1)), qacc
+
+
+def _implicit_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | None) -> Array:
+    """(M - h dF/dv)^-1 (qfrc_smooth + qfrc_constraint), with F all smooth forces, those of the bias too."""
+    if not m.nv:
+        return d.qacc
+    return solve_general(implicit_matrix(m, d, mid), d.qfrc_smooth + d.qfrc_constraint, known)
 
 
 def _sum_product(t: Topology, parts: tuple[Inertia, Array], x: Array) -> Array:
@@ -107,46 +115,7 @@ def _sum_product(t: Topology, parts: tuple[Inertia, Array], x: Array) -> Array:
     return inertia_product(t, inertia, x) + lax.dot(more, x, precision=lax.Precision.HIGHEST)
 
 
-def _gram(m: Model, J: Array, weight: Array) -> Array:
-    """J^T diag(weight) J, within the sparsity of M: MuJoCo drops couplings of dofs on different branches."""
-    weighted = weight[:, None] * J
-    product = lax.dot_general(J, weighted, (((0,), (0,)), ((), ())), precision=lax.Precision.HIGHEST)
-    chain = dof_chain(m.topology)
-    return product * jnp.asarray(np.maximum(chain, chain.T), product.dtype)
-
-
-def standalone_free_bodies(m: Model) -> np.ndarray:
-    """Ids [k] of bodies with one free joint and no children that move relative to them (mj_isFreeBody)."""
-    free = m.jnt_bodyid[m.jnt_type == JointType.FREE]
-    tree_dofs = np.bincount(m.dof_treeid, minlength=m.ntree)
-    return np.array([b for b in free if tree_dofs[m.body_treeid[b]] == 6], int)
-
-
-def _gyroscopic(m: Model, d: Data, matrix: Array, force: Array, qacc: Array, bodies: np.ndarray) -> Array:
-    """Replace the accelerations of lone free bodies by a solve that includes d qfrc_bias / d omega."""
-
-    def bias(omega):
-        moved = d.replace(qvel=put(d.qvel, spin.ravel(), omega.reshape(-1)))
-        moved, cdof_dot = com_vel(m, moved)
-        return rne(m, moved, cdof_dot)
-
-    first = m.jnt_dofadr[m.body_jntadr[bodies]]
-    dofs = first[:, None] + np.arange(6)
-    spin = dofs[:, 3:]
-    omega = take(d.qvel, spin.ravel()).reshape(-1, 3)
-    # bodies are independent, so one tangent per axis serves all of them
-    directions = jnp.broadcast_to(jnp.eye(3, dtype=omega.dtype)[:, None], (3, *omega.shape))
-    slopes = jax.vmap(lambda v: jax.jvp(bias, (omega,), (v,))[1])(directions)
-    local = jnp.swapaxes(slopes, 0, 1)
-    block = jnp.stack([matrix[r[:, None], r[None]] for r in dofs])
-    extra = jnp.stack([take(local, r) for r in dofs])
-    block = block + m.opt.timestep * jnp.concatenate([jnp.zeros_like(extra), extra], axis=2)
-    rhs = jnp.stack([take(force, r) for r in dofs])
-    solution = solve_small(block, rhs)
-    return put(qacc, dofs.ravel(), solution.reshape(-1))
-
-
-def _runge_kutta(m: Model, d: Data, known: Any) -> tuple[Data, Any]:
+def _runge_kutta(m: Model, d: Data, mid: Intermediate, known: Any) -> tuple[Data, Any]:
     """Fourth order Runge-Kutta, of order four for orientations too (mj_RungeKutta of MuJoCo 4.0).
 
     Rotations are integrated in the exponential coordinates of the step (Munthe-Kaas), so each stage's
@@ -178,7 +147,9 @@ def _runge_kutta(m: Model, d: Data, known: Any) -> tuple[Data, Any]:
     end = here.replace(
         qpos=d.qpos, qvel=d.qvel, act=d.act, time=d.time, act_dot=combine(d.act_dot, activation_rates), qacc=here.qacc
     )
-    return advance(m, end, combine(d.qacc, accelerations), combine(d.qvel, velocities)), solved
+    velocity = combine(d.qvel, velocities)
+    moved = advance(m, end, combine(d.qacc, accelerations), velocity)
+    return flow(m, d, mid.ten_J, velocity, moved), solved
 
 
 def _exponential_rate(m: Model, x: Array, velocity: Array) -> Array:

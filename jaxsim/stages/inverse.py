@@ -2,7 +2,9 @@
 
 from jax import lax
 
+from jaxsim.constraint.rows import adhesion_of
 from jaxsim.core.data import Data
+from jaxsim.core.enums import EnableBit
 from jaxsim.core.model import Model
 from jaxsim.dynamics.com import rne
 from jaxsim.dynamics.energy import energy
@@ -10,18 +12,23 @@ from jaxsim.dynamics.history import late_readings
 from jaxsim.dynamics.passive import passive
 from jaxsim.dynamics.tendon_bias import with_tendon_bias
 from jaxsim.sensors.table import sensors
+from jaxsim.stages.effective import continuous_acceleration
 from jaxsim.stages.forward import constraint_forces, position_velocity
 
 
 def inverse(m: Model, d: Data) -> Data:
     """qfrc_inverse [nv] = M qacc + qfrc_bias - qfrc_passive - qfrc_constraint (N, N m).
 
-    The constraint forces follow from qacc directly: the penalties' gradient at J qacc - aref.
+    The constraint forces follow from qacc directly: the penalties' gradient at J qacc - aref. Under the flag
+    invdiscrete qacc is the change of velocity over a step, from which that of forward dynamics follows first.
     """
     d, mid = position_velocity(m, d)
-    d, _ = passive(m, d, mid.ten_J)
+    given = d.qacc
+    if m.opt.enables(EnableBit.INVDISCRETE):
+        d = d.replace(qacc=continuous_acceleration(m, d, mid))
+    d, _ = passive(m, d, mid.ten_J, adhesion_of(mid.rows))
     d = with_tendon_bias(m, d.replace(qfrc_bias=rne(m, d, mid.cdof_dot)), mid.ten_J, mid.cdof_dot)
     d, solution = constraint_forces(m, d, mid)
     d = late_readings(m, energy(m, sensors(m, d, solution, mid.cdof_dot)))
     inertial = lax.dot(d.qM, d.qacc, precision=lax.Precision.HIGHEST)
-    return d.replace(qfrc_inverse=inertial + d.qfrc_bias - d.qfrc_passive - d.qfrc_constraint)
+    return d.replace(qacc=given, qfrc_inverse=inertial + d.qfrc_bias - d.qfrc_passive - d.qfrc_constraint)

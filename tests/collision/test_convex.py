@@ -208,7 +208,8 @@ def test_plane_with_mesh(vertices, margin, rng):
 
 def test_a_world_alone_and_in_a_batch(rng, optimized):
     """Contacts of convex pairs are the same bit by bit; loops go on for the other worlds of a batch."""
-    bodies = [f'<body pos="0 0 {0.3 * i}"><freejoint/><geom {GEOMS[g]}/></body>' for i, g in enumerate(GEOMS) if g]
+    shapes = (G.CYLINDER, G.MESH, G.ELLIPSOID)
+    bodies = [f'<body pos="0 0 {0.25 * i}"><freejoint/><geom {GEOMS[g]}/></body>' for i, g in enumerate(shapes)]
     model = js.load(
         f'<mujoco><asset><mesh name="m" vertex="{TIP}"/></asset><worldbody>{"".join(bodies)}</worldbody></mujoco>'
     )
@@ -216,7 +217,7 @@ def test_a_world_alone_and_in_a_batch(rng, optimized):
     qpos = jnp.asarray(np.asarray(data.qpos) + 0.1 * rng.normal(size=(20, model.nq)))
     run = jax.jit(jax.vmap(lambda q: js.forward(model, data.replace(qpos=q))))
     batch = run(qpos)
-    assert int(batch.ncon.sum()) > 40
+    assert int(batch.ncon.sum()) > 30
     for i in (0, 7, 19):
         for mine, expected in zip(jax.tree.leaves(run(qpos[i : i + 1]).contact), jax.tree.leaves(batch.contact)):
             np.testing.assert_array_equal(mine[0], expected[i])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from jaxsim.solvers.linear import lanes, spd_solve
+from jaxsim.solvers.linear.general import solve_general
 from jaxsim.solvers.linear.small import solve_small
 from jaxsim.solvers.linear.solve import Known, solve
 
@@ -66,3 +67,20 @@ def test_a_known_solution_has_the_derivatives_of_the_system(rng):
 def test_small_systems(rng):
     A, b = rng.standard_normal((3, 6, 6)) + 8 * np.eye(6), rng.standard_normal((3, 6))
     np.testing.assert_allclose(solve_small(A, b), np.linalg.solve(A, b[..., None])[..., 0], rtol=1e-12)
+
+
+def test_systems_that_are_not_symmetric(rng):
+    """Solutions, alone and in a batch, and derivatives, also of a solution that is known."""
+    n = 9
+    A, b = rng.standard_normal((3, n, n)) + 8 * np.eye(n), rng.standard_normal((3, n))
+    x = np.linalg.solve(A, b[..., None])[..., 0]
+    np.testing.assert_allclose(jax.jit(jax.vmap(solve_general))(A, b), x, rtol=1e-11)
+    way = rng.standard_normal((n, n))
+
+    def at(s):
+        return jnp.asarray(A[0]) + s * way, jnp.asarray(b[0]) * (1 + s)
+
+    for solution in (None, jnp.asarray(x[0])):
+        for derive in (jax.jacfwd, jax.jacrev, lambda f: jax.jacfwd(jax.jacrev(f))):
+            found = jax.jit(derive(lambda s, known=solution: solve_general(*at(s), known)))(0.0)
+            np.testing.assert_allclose(found, derive(lambda s: jnp.linalg.solve(*at(s)))(0.0), rtol=1e-9, atol=1e-11)

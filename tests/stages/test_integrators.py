@@ -1,5 +1,6 @@
-"""Time integration against MuJoCo: Euler, RK4 and implicitfast."""
+"""Time integration against MuJoCo: Euler, RK4, implicit and implicitfast."""
 
+import jax
 import jax.numpy as jnp
 import mujoco
 import numpy as np
@@ -7,7 +8,10 @@ import oracle
 import pytest
 
 import jaxsim as js
-from jaxsim.core.enums import DisableBit, Integrator
+from jaxsim.core.enums import DisableBit, EnableBit, Integrator
+from jaxsim.dynamics.bias_slope import bias_slope
+from jaxsim.dynamics.com import com_pos, com_vel, rne
+from jaxsim.dynamics.kinematics import kinematics
 
 STATE = ("time", "qpos", "qvel", "act")
 TREE = """
@@ -61,6 +65,61 @@ def _follow(mj: mujoco.MjModel, rng: np.random.Generator, steps: int = 10, toler
 @pytest.mark.parametrize("name", ACTUATORS)
 def test_integrator(integrator, name, rng):
     _follow(_model(integrator, name), rng)
+
+
+@pytest.mark.parametrize("name", ["servos", "affine-gain"])
+def test_implicit(name, rng):
+    """With the derivative of the bias force, and in a fluid."""
+    mj = _model(Integrator.IMPLICIT, name)
+    mj.opt.density, mj.opt.viscosity = 100, 1
+    _follow(mj, rng)
+
+
+def test_slope_of_the_bias_force(rng):
+    """Against the derivative that JAX takes."""
+    _, model = oracle.pair(_model(Integrator.IMPLICIT))
+
+    @jax.jit
+    def both(data):
+        d, cdof_dot = com_vel(model, com_pos(model, kinematics(model, data)))
+        exact = jax.jacfwd(lambda v: (lambda d, rate: rne(model, d, rate))(*com_vel(model, d.replace(qvel=v))))(d.qvel)
+        return bias_slope(model, d, cdof_dot), exact
+
+    data = js.make_data(model)
+    qpos = data.qpos + 0.3 * rng.standard_normal(model.nq)
+    found, exact = both(data.replace(qpos=qpos, qvel=jnp.asarray(3 * rng.standard_normal(model.nv))))
+    assert np.abs(exact).max() > 1
+    np.testing.assert_allclose(found, exact, rtol=0, atol=1e-12 * float(jnp.abs(exact).max()))
+
+
+@pytest.mark.parametrize("integrator", [Integrator.EULER, Integrator.IMPLICITFAST, Integrator.IMPLICIT])
+def test_discrete_inverse(integrator, rng):
+    """What was applied follows from the change of velocity over a step."""
+    mj = _model(integrator, "servos")
+    mj.opt.density, mj.opt.enableflags = 100, int(EnableBit.INVDISCRETE)
+    mj, model = oracle.pair(mj)
+    d = mujoco.MjData(mj)
+    d.qvel[:] = rng.standard_normal(mj.nv)
+    d.qfrc_applied[:] = rng.standard_normal(mj.nv)
+    mujoco.mj_forward(mj, d)
+    data = js.put_data(model, d)
+    given = d.qfrc_applied + d.qfrc_actuator
+    mujoco.mj_step(mj, d)
+    change = (d.qvel - np.asarray(data.qvel)) / mj.opt.timestep
+    back = jax.jit(js.inverse)(model, data.replace(qacc=jnp.asarray(change)))
+    assert oracle.error(back.qfrc_inverse, given) < 1e-9
+    np.testing.assert_array_equal(back.qacc, change)
+    d.qpos, d.qvel, d.qacc = data.qpos, data.qvel, change
+    mujoco.mj_inverse(mj, d)
+    oracle.assert_equal(back, d, ["qfrc_inverse", "qfrc_constraint"], 1e-9)
+
+
+def test_discrete_inverse_of_runge_kutta():
+    mj = _model(Integrator.RK4)
+    mj.opt.enableflags = int(EnableBit.INVDISCRETE)
+    _, model = oracle.pair(mj)
+    with pytest.raises(ValueError, match="not defined for RK4"):
+        js.inverse(model, js.make_data(model))
 
 
 @pytest.mark.parametrize("bit", [DisableBit.EULERDAMP, DisableBit.DAMPER])

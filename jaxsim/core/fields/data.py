@@ -54,7 +54,7 @@ class DataDerived:
     actuator_force: Array = real("nout", "N", "forces of the actuators along their transmissions")
     act_dot: Array = real("na", "1/s", "rates of change of the activations")
     qfrc_bias: Array = real("nv", "N, N m", "Coriolis, centrifugal and gravitational forces")
-    qfrc_passive: Array = real("nv", "N, N m", "forces of springs, dampers and gravity compensation")
+    qfrc_passive: Array = real("nv", "N, N m", "forces of springs, dampers, the fluid and gravity compensation")
     qfrc_actuator: Array = real("nv", "N, N m", "forces of the actuators on the dofs")
     qfrc_smooth: Array = real("nv", "N, N m", "all forces on the dofs but those of constraints")
     qfrc_constraint: Array = real("nv", "N, N m", "forces of all constraints on the dofs")

@@ -36,7 +36,7 @@ class ModelReals(Generic[A]):
     jnt_axis: A = real("njnt,3", "1", "direction of a slide or hinge in the body's frame, of unit length")
     jnt_stiffness: A = real("njnt", "N/m, N m/rad", "linear stiffness of the joint's spring")
     jnt_stiffnesspoly: A = real("njnt,2", "N/m^2, N/m^3", "stiffness per deflection and per its square")
-    jnt_springyield: A = real("njnt", "N, N m", "force at which the spring yields for good; 0 or inf: never")
+    jnt_springyield: A = real("njnt", "m, rad", "deflection at which the spring yields for good; 0 at load: never")
     jnt_range: A = real("njnt,2", "m, rad", "lower and upper limit of the joint; a ball's limit is the larger one")
     jnt_actfrcrange: A = real("njnt,2", "N, N m", "least and largest total actuator force on the joint")
     jnt_margin: A = real("njnt", "m, rad", "distance before a limit at which its constraint appears")
@@ -111,7 +111,7 @@ class ModelReals(Generic[A]):
     tendon_armature: A = real("ntendon", "kg", "inertia that resists a change of length")
     tendon_frictionloss: A = real("ntendon", "N", "dry friction along the tendon")
     tendon_lengthspring: A = real("ntendon,2", "m", "lengths between which the tendon's spring exerts no force")
-    tendon_springyield: A = real("ntendon", "N", "force at which the spring yields for good; 0 or inf: never")
+    tendon_springyield: A = real("ntendon", "m", "extension at which the spring yields for good; 0 at load: never")
     tendon_length0: A = real("ntendon", "m", "length at qpos0")
     tendon_invweight0: A = real("ntendon", "1/kg", "inverse inertia along the tendon at qpos0")
 

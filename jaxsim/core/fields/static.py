@@ -305,6 +305,10 @@ class Deduced:
     budget: Ints = integer("nbudget", "what the collision stages of a world have room for, by the names of js.budgets")
     geom_block: Ints = integer("ngeom", "the block of geoms that are first tested as one; -1 for none")
     wrap_sideid: Ints = integer("nwrap", "side site of a geom in a tendon's path, from its wrap_prm; -1 for none")
+    hasfluid: bool = flag("", "whether there is a fluid: density or viscosity was not zero at load")
+    hassurfacevel: bool = flag("", "whether surfaces move: the surfacevel of some geom was not zero at load")
+    hasadhesion: bool = flag("", "whether surfaces stick: the adhesion of some geom or pair was not zero at load")
+    geom_hasfluid: Flags = flag("ngeom", "whether the geom feels the fluid as an ellipsoid: its fluidshape at load")
 
 
 SIZES = fields_of(Sizes)
