@@ -12,6 +12,7 @@ from jaxsim.load import load
 from jaxsim.mjcf import MjcfError
 from jaxsim.queries.constraint_rows import ConstraintRows, constraint_rows, contact_force
 from jaxsim.queries.derivatives import inverse_jacobians, transition_jacobians
+from jaxsim.queries.distance import geom_distance
 from jaxsim.queries.jacobians import (
     apply_ft,
     jac,
@@ -45,6 +46,7 @@ __all__ = [
     "differentiate_pos",
     "forward",
     "full_m",
+    "geom_distance",
     "get_data",
     "get_state",
     "integrate_pos",

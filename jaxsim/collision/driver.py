@@ -12,12 +12,12 @@ from jaxsim.collision.broadphase import Near, near_pairs, tiles
 from jaxsim.collision.budget import TILES, budgets_of, group_name
 from jaxsim.collision.compact import chosen, gather
 from jaxsim.collision.convex.collider import convex
-from jaxsim.collision.convex.form import forms, is_large, library
+from jaxsim.collision.convex.form import is_large, library
 from jaxsim.collision.convex.penetration import Accuracy
-from jaxsim.collision.hulls import hulls
 from jaxsim.collision.pairs import Pairs, groups
 from jaxsim.collision.params import PairParams, pair_params
-from jaxsim.collision.shape import NO_CONTACT, Candidates, Hull, Shape
+from jaxsim.collision.shape import NO_CONTACT, Candidates
+from jaxsim.collision.shapes import formed, shapes_of
 from jaxsim.collision.slots import ContactSlots, fill_slots, fixed_pairs, group_budget, pairs_of
 from jaxsim.collision.table import COLLIDERS
 from jaxsim.core.data import Data
@@ -113,9 +113,7 @@ def _tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
         found.update(zip(those, _convex_tested(m, d, [tests[i] for i in those])))
     for i, x in enumerate(tests):
         if i not in found:
-            a, b = (_shapes(m, d, g) for g in x.geoms)
-            if x.kinds[1] == GeomType.MESH:
-                b = b._replace(data=_hulls(m, x))
+            a, b = (shapes_of(m, d, g, x.among) for g in x.geoms)
             found[i] = jax.vmap(COLLIDERS[x.kinds][0])(a, b, x.reach)
     return [_in_reach(found[i], x) for i, x in enumerate(tests)]
 
@@ -125,7 +123,7 @@ def _convex_tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
     if not tests:
         return []
     served = library(m.topology, tuple(np.unique(np.concatenate([x.among for x in tests])).tolist()))
-    shapes = [[_shapes(m, d, g)._replace(data=forms(served, m.geom_size, g)) for g in x.geoms] for x in tests]
+    shapes = [[formed(m, d, g, served) for g in x.geoms] for x in tests]
     a, b, reach = jax.tree.map(lambda *x: jnp.concatenate(x), *((*s, x.reach) for s, x in zip(shapes, tests)))
     several = not m.opt.disables(DisableBit.MULTICCD) and any(COLLIDERS[x.kinds][1] > 1 for x in tests)
     accuracy = Accuracy(m.opt.ccd_tolerance, m.opt.ccd_iterations)
@@ -147,26 +145,6 @@ def _rows(index: np.ndarray, near: Array | None, ncon: int) -> Array:
     if near is None:
         return jnp.asarray(np.repeat(index, ncon), jnp.int32)
     return jnp.repeat(gather(jnp.asarray(index, jnp.int32), near), ncon)
-
-
-def _shapes(m: Model, d: Data, geom: np.ndarray | Array) -> Shape:
-    """Geoms [n] at static or traced indices."""
-    pos, mat, size = (_rows_of(x, geom) for x in (d.geom_xpos, d.geom_xmat, m.geom_size))
-    return Shape(pos, mat.reshape(-1, 3, 3), size)
-
-
-def _rows_of(table: Array, index: np.ndarray | Array) -> Array:
-    return take(table, index) if isinstance(index, np.ndarray) else gather(table, index)
-
-
-def _hulls(m: Model, tests: _Tests) -> Hull:
-    """The hulls of the second geoms, which are meshes."""
-    meshes = tests.among[m.geom_type[tests.among] == GeomType.MESH]
-    place = np.zeros(m.ngeom, np.int32)
-    place[meshes] = np.arange(len(meshes))
-    geom = tests.geoms[1]
-    index = jnp.asarray(place[geom]) if isinstance(geom, np.ndarray) else gather(jnp.asarray(place), geom)
-    return jax.tree.map(lambda x: gather(x, index), hulls(m, meshes))
 
 
 def _broadphase(m: Model, d: Data, pairs: Pairs, reach: Array) -> tuple[Array | None, Array]:

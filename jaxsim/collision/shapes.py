@@ -1,0 +1,55 @@
+"""Geoms of a model, where they are, as the shapes that colliders take."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxsim.algebra.select import take
+from jaxsim.collision.compact import gather
+from jaxsim.collision.convex.form import Library, forms
+from jaxsim.collision.hulls import hulls
+from jaxsim.collision.shape import Hull, Shape
+from jaxsim.core.data import Data
+from jaxsim.core.enums import GeomType
+from jaxsim.core.model import Model
+
+Array = jax.Array
+Index = np.ndarray | Array
+
+
+def shapes_of(m: Model, d: Data, geom: Index, among: np.ndarray) -> Shape:
+    """Geoms [n] of one type at static or traced indices, for colliders of their own; meshes with their hulls.
+
+    Args:
+        m: the model.
+        d: with geom_xpos [ngeom, 3] (m) and geom_xmat [ngeom, 9].
+        geom: indices, which may be traced.
+        among: geoms that they may be, of any type.
+    """
+    shape = _placed(m, d, geom)
+    if isinstance(geom, np.ndarray) and len(geom) and m.geom_type[geom[0]] != GeomType.MESH:
+        return shape
+    meshes = among[m.geom_type[among] == GeomType.MESH]
+    return shape._replace(data=_hulls(m, geom, meshes)) if len(meshes) else shape
+
+
+def formed(m: Model, d: Data, geom: Index, served: Library) -> Shape:
+    """Geoms [n] of any types that a library serves, for the convex routine."""
+    return _placed(m, d, geom)._replace(data=forms(served, m.geom_size, geom))
+
+
+def _placed(m: Model, d: Data, geom: Index) -> Shape:
+    pos, mat, size = (_rows(x, geom) for x in (d.geom_xpos, d.geom_xmat, m.geom_size))
+    return Shape(pos, mat.reshape(-1, 3, 3), size)
+
+
+def _hulls(m: Model, geom: Index, meshes: np.ndarray) -> Hull:
+    """The hulls of geoms, some of the given meshes."""
+    place = np.zeros(m.ngeom, np.int32)
+    place[meshes] = np.arange(len(meshes))
+    index = jnp.asarray(place[geom]) if isinstance(geom, np.ndarray) else gather(jnp.asarray(place), geom)
+    return jax.tree.map(lambda x: gather(x, index), hulls(m, meshes))
+
+
+def _rows(table: Array, index: Index) -> Array:
+    return take(table, index) if isinstance(index, np.ndarray) else gather(table, index)
