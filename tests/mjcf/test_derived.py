@@ -69,7 +69,7 @@ def compile_without_statistic(spec: mujoco.MjSpec) -> mujoco.MjModel:
 
 def blanked(expected: mujoco.MjModel) -> SimpleNamespace:
     """The model's fields with everything derived made unusable."""
-    m = SimpleNamespace(stat=SimpleNamespace(center=np.full(3, np.nan)))
+    m = SimpleNamespace(stat=SimpleNamespace(center=np.full(3, np.nan)), opt=expected.opt)
     for name in dir(expected):
         value = None if name.startswith("_") else getattr(expected, name)
         if isinstance(value, np.ndarray | int | float):
@@ -304,7 +304,6 @@ def test_length_range(changes):
     attributes = " ".join(f'{k}="{str(v).lower()}"' for k, v in changes.items())
     expected = mujoco.MjModel.from_xml_string(REACH.format(attributes))
     m = blanked(expected)
-    m.opt = SimpleNamespace(timestep=expected.opt.timestep)
     m.actuator_lengthrange[:] = 0
     derived.compute(m)
     lengthrange.length_range(m, search_settings(**changes))
@@ -315,7 +314,6 @@ def test_length_range(changes):
 def test_length_range_of_what_never_ends():
     xml = '<mujoco><worldbody><body><joint name="j"/><geom size=".1" pos="1 0 0"/></body></worldbody>'
     m = blanked(mujoco.MjModel.from_xml_string(xml + '<actuator><motor joint="j"/></actuator></mujoco>'))
-    m.opt = SimpleNamespace(timestep=0.002)
     derived.compute(m)
     with pytest.raises(ValueError, match="did not converge"):
         lengthrange.length_range(m, search_settings(inttotal=1, interval=0.5))
