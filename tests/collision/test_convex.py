@@ -13,11 +13,14 @@ import jaxsim as js
 from jaxsim.collision.convex.collider import convex
 from jaxsim.collision.convex.form import forms, library
 from jaxsim.collision.convex.penetration import penetration
+from jaxsim.collision.driver import collide
 from jaxsim.collision.hulls import hulls
 from jaxsim.collision.shape import NO_CONTACT, Shape
 from jaxsim.collision.table import COLLIDERS
 from jaxsim.core.enums import GeomType as G
+from jaxsim.dynamics.kinematics import kinematics
 from jaxsim.interop import put_model
+from jaxsim.layout import batched
 
 GEOMS = {
     G.PLANE: 'type="plane" size="5 5 .1"',
@@ -134,7 +137,9 @@ def test_random_poses(pair, rng):
     assert np.quantile(error[~wrong], 0.95) < 1e-4  # MuJoCo's positions and normals are no more exact than that
     single = routine().at(pair, xpos, xmat, np.float32)
     assert single.dtype == np.float32 and np.isfinite(single).all()
-    assert np.quantile(np.abs(single - ours)[expected, 0], 0.97) < 1e-5
+    error, shallow = np.abs(single - ours)[expected, 0], ours[expected, 0] > -0.05
+    # of the depths that nearly agree single precision may choose another than double precision
+    assert error[shallow].max() < 3e-5 and np.quantile(error, 0.95) < 1e-5
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=IDS)
@@ -215,9 +220,14 @@ def test_a_world_alone_and_in_a_batch(rng, optimized):
     )
     data = js.make_data(model)
     qpos = jnp.asarray(np.asarray(data.qpos) + 0.1 * rng.normal(size=(20, model.nq)))
-    run = jax.jit(jax.vmap(lambda q: js.forward(model, data.replace(qpos=q))))
+
+    def contacts(qpos):
+        found = collide(model, kinematics(model, data.replace(qpos=qpos)))
+        return found.dist, found.pos, found.frame
+
+    run = jax.jit(jax.vmap(batched(contacts)))
     batch = run(qpos)
-    assert int(batch.ncon.sum()) > 30
+    assert int(jnp.sum(batch[0] < NO_CONTACT)) > 30
     for i in (0, 7, 19):
-        for mine, expected in zip(jax.tree.leaves(run(qpos[i : i + 1]).contact), jax.tree.leaves(batch.contact)):
+        for mine, expected in zip(run(qpos[i : i + 1]), batch):
             np.testing.assert_array_equal(mine[0], expected[i])
