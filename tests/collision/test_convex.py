@@ -138,8 +138,8 @@ def test_random_poses(pair, rng):
     single = routine().at(pair, xpos, xmat, np.float32)
     assert single.dtype == np.float32 and np.isfinite(single).all()
     error, shallow = np.abs(single - ours)[expected, 0], ours[expected, 0] > -0.05
-    # of the depths that nearly agree single precision may choose another than double precision
-    assert error[shallow].max() < 3e-5 and np.quantile(error, 0.95) < 1e-5
+    # of depths that nearly agree, and of features beside each other, single precision may choose another one
+    assert error[shallow].max() < 1e-4 and np.quantile(error, 0.95) < 1e-5
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=IDS)
