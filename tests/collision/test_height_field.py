@@ -8,7 +8,11 @@ import pytest
 from scipy.spatial import ConvexHull
 
 import jaxsim as js
+from jaxsim.collision.driver import collide
+from jaxsim.collision.shape import NO_CONTACT
+from jaxsim.collision.slots import pairs_of
 from jaxsim.core.enums import WarningType
+from jaxsim.dynamics.kinematics import kinematics
 
 NROW, NCOL, SIZE = 6, 7, (1, 1.2, 0.3, 0.1)
 HEIGHT = np.random.default_rng(3).uniform(0, 1, (NROW, NCOL)).round(2)
@@ -51,11 +55,12 @@ class Scene:
         self.run = jax.jit(jax.vmap(lambda q, v: jax.jvp(self.contacts, (q,), (v,))))
 
     def contacts(self, qpos):
-        """Rows of dist, pos and normal, and the second geom, -1 where there is none."""
-        d = js.forward(self.model, self.data.replace(qpos=qpos))
-        c = d.contact
-        rows = jnp.concatenate([c.dist[:, None], c.pos, c.frame.reshape(-1, 9)[:, :3]], axis=1)
-        return rows, c.geom[:, 1].astype(rows.dtype), d.warning[WarningType.CONTACTFULL].astype(rows.dtype)
+        """Rows of dist, pos and normal, the second geom of each, -1 where there is none, and all demands."""
+        found = collide(self.model, kinematics(self.model, self.data.replace(qpos=qpos)))
+        rows = jnp.concatenate([found.dist[:, None], found.pos, found.frame[:, 0]], axis=1)
+        geom = jnp.asarray([*pairs_of(self.model).geom2, -1]).at[found.pair].get(mode="promise_in_bounds")
+        geom = jnp.where(found.dist < NO_CONTACT, geom, -1)
+        return rows, geom.astype(rows.dtype), found.demand.astype(rows.dtype)
 
     def theirs(self, qpos):
         """MuJoCo's geom poses, and rows of contacts with their geoms."""
@@ -71,14 +76,14 @@ def scene():
     return Scene()
 
 
-def prisms():
+def prisms(elevation):
     """The corners [6, 3] of all prisms, in the field's frame."""
     step = 2 * np.array(SIZE[:2]) / [NCOL - 1, NROW - 1]
     for r in range(NROW - 1):
         for c in range(NCOL - 1):
             for corners in (((r + 1, c), (r, c), (r + 1, c + 1)), ((r, c), (r + 1, c + 1), (r, c + 1))):
                 yield np.array(
-                    [[*(np.array([j, i]) * step - SIZE[:2]), z] for i, j in corners for z in (-SIZE[3], HEIGHT[i, j] * SIZE[2])]
+                    [[*(np.array([j, i]) * step - SIZE[:2]), z] for i, j in corners for z in (-SIZE[3], elevation[i, j] * SIZE[2])]
                 )  # fmt: skip
 
 
@@ -94,16 +99,17 @@ def test_contacts(scene):
     With boxes and meshes it ends before the nearest face is found (it tells their corners apart, but not those of the
     prisms): as many contacts, but some too shallow. Ours are the depths of the polytopes.
     """
-    (rows, geoms, full), _ = jax.tree.map(np.asarray, scene.run(scene.qpos, np.zeros_like(scene.qpos)))
-    assert not full.any()
+    (rows, geoms, demand), _ = jax.tree.map(np.asarray, scene.run(scene.qpos, np.zeros_like(scene.qpos)))
+    assert (demand <= np.asarray(scene.model.budget)).all()
     errors = {name: [] for name in GEOMS}
+    elevation = scene.mj.hfield_data.reshape(NROW, NCOL).astype(float)
     for k, qpos in enumerate(scene.qpos):
         pos, mat, theirs, owner = scene.theirs(qpos)
         for g, name in enumerate(GEOMS, 1):
             mine, reference = rows[k][geoms[k] == g], theirs[owner == g]
             if name in ("box", "mesh"):
-                own = (BOX if name == "box" else scene.mj.mesh_vert) @ mat[g].T + pos[g]
-                depths = [overlap(p @ scene.field[1].T + scene.field[0], own) for p in prisms()]
+                own = (BOX if name == "box" else scene.mj.mesh_vert.astype(float)) @ mat[g].T + pos[g]
+                depths = [overlap(p @ scene.field[1].T + scene.field[0], own) for p in prisms(elevation)]
                 depths = np.array([x for x in depths if x > 0])
                 assert len(mine) == len(depths) == len(reference)
                 errors[name] += [*np.abs(np.sort(-mine[:, 0]) - np.sort(depths))]
