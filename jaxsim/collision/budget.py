@@ -3,6 +3,8 @@
     contacts        slots of the contact buffer, `model.nconmax`
     tiles           pairs of blocks of geoms that the first pass lets through, where candidate pairs are many
     sphere - box    pairs of these types that go into their collider; no entry where all pairs do
+    hfield - box    prisms of height fields that are tested with boxes
+    hfield cells    cells along a side, of those that are looked at under a geom
 
 `data.peak` holds the largest demand on each so far: what would have sufficed where it is larger than the budget.
 """
@@ -12,12 +14,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from jaxsim.collision.broadphase import Tiles, blocks_of, tiles
+from jaxsim.collision.height_field import window
 from jaxsim.collision.pairs import FLAT, candidate_pairs, default_nconmax, groups
 from jaxsim.core.enums import GeomType
 from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology, per_topology
 
-CONTACTS, TILES = "contacts", "tiles"
+CONTACTS, TILES, CELLS = "contacts", "tiles", "hfield cells"
 SMALL_GROUP = 24  # groups of this few pairs are all tested, which costs less than choosing
 
 
@@ -48,13 +51,14 @@ def with_budgets(m: Model, max_contacts: int | None = None, chosen: Mapping[str,
     if max_contacts is not None:
         given[CONTACTS] = max_contacts
     contacts = int(given.get(CONTACTS, default_nconmax(t, flags)))
-    budgets = _possible(t, flags, contacts)
+    budgets = _possible(t, flags, contacts) | _of_fields(m, given)
     for name, value in given.items():
         if name not in budgets:
             raise ValueError(f"there is no budget called {name!r}; this model has: {', '.join(budgets) or 'none'}")
         if value < 1:
             raise ValueError(f"the budget of {name} is {value}, but must be 1 or more")
-    counts = {group_name(kinds): len(index) for kinds, index in groups(candidate_pairs(t, flags), t)}
+    parts = groups(candidate_pairs(t, flags), t)
+    counts = {group_name(kinds): len(index) for kinds, index in parts if kinds[0] not in FLAT}
     budgets = {k: int(given.get(k, v)) for k, v in budgets.items()}
     budgets = {k: v for k, v in budgets.items() if k not in counts or v < counts[k]}
     t = t.replace(nconmax=contacts, nbudget=len(budgets), budget=np.array(list(budgets.values()), np.int32))
@@ -76,6 +80,18 @@ def _possible(t: Topology, flags: int, contacts: int) -> dict[str, int]:
             share = 1.0 if plan is None else min(1.0, 2 * len(index) / len(pairs))
             found[group_name(kinds)] = min(len(index), max(SMALL_GROUP, int(1.5 * contacts * share)))
     return found
+
+
+def _of_fields(m: Model, given: Mapping[str, int]) -> dict[str, int]:
+    """The budgets of height fields: of half the geoms all that can be under them."""
+    flags = int(m.opt.disableflags)
+    pairs = candidate_pairs(m.topology, flags)
+    parts = [(k, pairs.rows(index)) for k, index in groups(pairs, m.topology) if k[0] == GeomType.HFIELD]
+    if not parts:
+        return {}
+    width = int(given.get(CELLS, max(window(m, members) for _, members in parts)))
+    each = 2 * width * width
+    return {CELLS: width} | {group_name(k): each * min(len(x), max(4, len(x) // 2)) for k, x in parts}
 
 
 def _default_tiles(t: Topology, plan: Tiles, contacts: int) -> int:

@@ -9,14 +9,15 @@ import numpy as np
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
 from jaxsim.collision.broadphase import Near, near_pairs, tiles
-from jaxsim.collision.budget import TILES, budgets_of, group_name
+from jaxsim.collision.budget import CELLS, TILES, budgets_of, group_name
 from jaxsim.collision.compact import chosen, gather
 from jaxsim.collision.convex.collider import convex
-from jaxsim.collision.convex.form import is_large, library
+from jaxsim.collision.convex.form import Library, is_large, library
 from jaxsim.collision.convex.penetration import Accuracy
+from jaxsim.collision.height_field import PRISM, filled, prisms
 from jaxsim.collision.pairs import Pairs, groups
 from jaxsim.collision.params import PairParams, pair_params
-from jaxsim.collision.shape import NO_CONTACT, Candidates
+from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape
 from jaxsim.collision.shapes import formed, shapes_of
 from jaxsim.collision.slots import ContactSlots, fill_slots, fixed_pairs, group_budget, pairs_of
 from jaxsim.collision.table import COLLIDERS
@@ -46,6 +47,13 @@ def collide(m: Model, d: Data) -> ContactSlots | None:
     tests: list[_Tests] = []
     rows = []
     for kinds, index in groups(pairs, m.topology):
+        if kinds[0] == GeomType.HFIELD:
+            members = pairs.rows(index)
+            under, demands = _prism_tests(m, d, kinds, members)
+            demand |= {name: jnp.maximum(demand.get(name, 0), x) for name, x in demands.items()}
+            tests.append(under)
+            rows.append(gather(jnp.asarray([*index, len(pairs)], jnp.int32), under.pair))
+            continue
         tiled = np.zeros(0, int) if plan is None else np.setdiff1d(index, plan.loose, assume_unique=True)
         loose = index if plan is None else np.intersect1d(index, plan.loose, assume_unique=True)
         if len(loose):
@@ -89,6 +97,19 @@ class _Tests(NamedTuple):
     among: np.ndarray  # the geoms that may be among them
     geoms: tuple[np.ndarray | Array, np.ndarray | Array]  # [n] of each pair
     reach: Array  # [n] m
+    prisms: Shape | None = None  # [n] in place of the first geom of each pair
+    pair: Array | None = None  # [n] with those, which of the pairs; their number where there is none
+
+
+def _prism_tests(m: Model, d: Data, kinds: tuple[int, int], pairs: Pairs) -> tuple[_Tests, dict[str, Array]]:
+    """Tests of geoms of one type with the prisms of height fields under them, and how much room they need by name."""
+    reach, geoms = _reach(pair_params(m, pairs)), np.unique(pairs.geom2)
+    served, budget = library(m.topology, tuple(geoms.tolist())), budgets_of(m.topology)
+    found = prisms(m, d, pairs, reach, served, budget[CELLS], budget[group_name(kinds)])
+    geom2 = gather(jnp.asarray(pairs.geom2, jnp.int32), found.pair)
+    reach = jnp.where(found.pair < len(pairs), gather(reach, found.pair), -NO_CONTACT)
+    tests = _Tests(kinds, geoms, (geom2, geom2), reach, found.shape, found.pair)
+    return tests, {group_name(kinds): found.demand, CELLS: found.span}
 
 
 def _tests(m: Model, kinds: tuple[int, int], pairs: Pairs, reach: Array | None, near: Array | None) -> _Tests:
@@ -122,14 +143,20 @@ def _convex_tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
     """Candidates [n, 4] of tests by the convex routine, all at once."""
     if not tests:
         return []
-    served = library(m.topology, tuple(np.unique(np.concatenate([x.among for x in tests])).tolist()))
-    shapes = [[formed(m, d, g, served) for g in x.geoms] for x in tests]
+    least = 1 if all(x.prisms is None for x in tests) else PRISM
+    served = library(m.topology, tuple(np.unique(np.concatenate([x.among for x in tests])).tolist()), least)
+    shapes = [_formed(m, d, x, served) for x in tests]
     a, b, reach = jax.tree.map(lambda *x: jnp.concatenate(x), *((*s, x.reach) for s, x in zip(shapes, tests)))
     several = not m.opt.disables(DisableBit.MULTICCD) and any(COLLIDERS[x.kinds][1] > 1 for x in tests)
     accuracy = Accuracy(m.opt.ccd_tolerance, m.opt.ccd_iterations)
     found = jax.vmap(lambda a, b, r: convex(served, a, b, r, accuracy, several))(a, b, reach)
     ends = np.cumsum([len(x.reach) for x in tests])
     return [Candidates(*(y[end - len(x.reach) : end] for y in found)) for x, end in zip(tests, ends)]
+
+
+def _formed(m: Model, d: Data, tests: _Tests, served: Library) -> tuple[Shape, Shape]:
+    first = None if tests.prisms is None else filled(tests.prisms, served.unit.shape[1])
+    return first or formed(m, d, tests.geoms[0], served), formed(m, d, tests.geoms[1], served)
 
 
 def _in_reach(found: Candidates, tests: _Tests) -> Candidates:

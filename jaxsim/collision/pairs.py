@@ -159,12 +159,17 @@ _TYPICAL = {
 }
 
 
+def _most(kinds: tuple[int, int]) -> int:
+    """The most contacts of two geoms (mjMAXCONPAIR with a height field)."""
+    return 50 if kinds[0] == GeomType.HFIELD else COLLIDERS.get(kinds, (None, 8))[1]
+
+
 def default_nconmax(t: Topology, disableflags: int) -> int:
     """Slots of the contact buffer: every possible contact if they are few, else what the geoms typically have."""
     pairs = candidate_pairs(t, disableflags)
     if not len(pairs):
         return 0
-    every = sum(len(index) * COLLIDERS.get(kinds, (None, 8))[1] for kinds, index in groups(pairs, t))
+    every = sum(len(index) * _most(kinds) for kinds, index in groups(pairs, t))
     involved = np.unique(np.concatenate([pairs.geom1, pairs.geom2]))
     moving = involved[t.body_weldid[t.geom_bodyid[involved]] != 0]
     # of the geoms of a linkage about half touch something at the same time, even in a heap on the floor

@@ -23,7 +23,7 @@ from jaxsim.collision.params import PairParams, pair_params
 from jaxsim.collision.shape import NO_CONTACT, Candidates, make_frame
 from jaxsim.collision.table import COLLIDERS
 from jaxsim.core.data import Contact, Data, counted, empty_contact
-from jaxsim.core.enums import WarningType
+from jaxsim.core.enums import GeomType, WarningType
 from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology, per_topology
 
@@ -66,6 +66,8 @@ def _fixed_pairs(t: Topology, disableflags: int) -> np.ndarray | None:
 def group_budget(t: Topology, kinds: tuple[int, int], count: int) -> int | None:
     """How many of the pairs of two types go into their collider; None if all of them do."""
     size = budgets_of(t).get(group_name(kinds), count)
+    if kinds[0] == GeomType.HFIELD:
+        return size  # a number of prisms
     return None if kinds[0] in FLAT or size >= count else size
 
 

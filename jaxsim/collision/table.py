@@ -33,8 +33,10 @@ ANALYTIC: dict[tuple[int, int], tuple[Collider, int]] = {
     (G.BOX, G.BOX): (box_box, 8),
 }
 
+# a height field is tested as prisms, each of which has one contact
+_FIELD = {(G.HFIELD, b): (convex, 1) for b in (G.SPHERE, G.CAPSULE, G.ELLIPSOID, G.CYLINDER, G.BOX, G.MESH)}
 _SOLID = (G.SPHERE, G.CAPSULE, G.ELLIPSOID, G.CYLINDER, G.BOX, G.MESH)
 _CONVEX = {(a, b): (convex, contacts_per_pair(a, b)) for a in _SOLID for b in _SOLID if a <= b}
 
 # those that have none of their own share one, which the driver runs for all of them at once
-COLLIDERS: dict[tuple[int, int], tuple[Collider, int]] = _CONVEX | ANALYTIC
+COLLIDERS: dict[tuple[int, int], tuple[Collider, int]] = _CONVEX | _FIELD | ANALYTIC

@@ -63,14 +63,14 @@ def is_large(t: Topology, geom: int) -> bool:
 
 
 @per_topology
-def library(t: Topology, geoms: tuple[int, ...]) -> Library:
-    """The cores of some geoms, all with as many points as the largest has."""
+def library(t: Topology, geoms: tuple[int, ...], least: int = 1) -> Library:
+    """The cores of some geoms, all with as many points as the largest has, and at least so many."""
     key = [int(t.geom_dataid[g]) if t.geom_type[g] == G.MESH else -1 - int(t.geom_type[g]) for g in geoms]
     cores = sorted(set(key))
     row = np.full(t.ngeom, -1, np.int32)
     row[list(geoms)] = [cores.index(k) for k in key]
     tables = [_core(t, k) for k in cores]
-    most = max(len(x) for x in tables)
+    most = max(least, *(len(x) for x in tables))
     table = np.stack([np.concatenate([x, np.repeat(x[:1], most - len(x), axis=0)]) for x in tables])
     kinds = tuple(sorted({int(t.geom_type[g]) for g in geoms}))
     return Library(
