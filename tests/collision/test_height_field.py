@@ -4,7 +4,6 @@ import jax
 import jax.numpy as jnp
 import mujoco
 import numpy as np
-import pytest
 from scipy.spatial import ConvexHull
 
 import jaxsim as js
@@ -71,11 +70,6 @@ class Scene:
         return d.geom_xpos.copy(), d.geom_xmat.reshape(-1, 3, 3).copy(), rows, d.contact.geom[:, 1]
 
 
-@pytest.fixture(scope="module")
-def scene():
-    return Scene()
-
-
 def prisms(elevation):
     """The corners [6, 3] of all prisms, in the field's frame."""
     step = 2 * np.array(SIZE[:2]) / [NCOL - 1, NROW - 1]
@@ -93,12 +87,14 @@ def overlap(points1, points2):
     return -hull.equations[:, 3].max()
 
 
-def test_contacts(scene):
-    """Those of spheres and capsules are MuJoCo's; with smooth shapes its own search is exact to 1e-3 of their size.
+def test_contacts_and_their_derivatives():
+    """One program for both. Contacts of spheres and capsules are MuJoCo's; with smooth shapes its own search is exact to 1e-3 of their size.
 
     With boxes and meshes it ends before the nearest face is found (it tells their corners apart, but not those of the
     prisms): as many contacts, but some too shallow. Ours are the depths of the polytopes.
     """
+    scene = Scene()
+    derivatives_are_those_of_differences(scene)
     (rows, geoms, demand), _ = jax.tree.map(np.asarray, scene.run(scene.qpos, np.zeros_like(scene.qpos)))
     assert (demand <= np.asarray(scene.model.budget)).all()
     errors = {name: [] for name in GEOMS}
@@ -125,7 +121,7 @@ def test_contacts(scene):
         assert np.quantile(errors[name], 0.9) < 3e-3
 
 
-def test_derivatives_are_those_of_differences(scene):
+def derivatives_are_those_of_differences(scene):
     along = np.random.default_rng(1).normal(size=scene.qpos.shape)
 
     def at(h):
