@@ -20,8 +20,9 @@ Array = jax.Array
 
 
 def measurable(kind1: int, kind2: int) -> bool:
-    """Whether geoms of these types have a distance; planes and height fields have none from each other."""
-    return (min(kind1, kind2), max(kind1, kind2)) in COLLIDERS
+    """Whether the distance of geoms of these types is known; flat ones have none from each other."""
+    # the prisms of a height field are looked for only where a geom is near
+    return (min(kind1, kind2), max(kind1, kind2)) in COLLIDERS and G.HFIELD not in (kind1, kind2)
 
 
 def distances(m: Model, d: Data, geom1: np.ndarray, geom2: np.ndarray, reach: Array) -> tuple[Array, Array]:

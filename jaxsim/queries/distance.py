@@ -32,13 +32,13 @@ def geom_distance(
 
     Raises:
         KeyError: there is no such geom.
-        ValueError: geoms of these types have no distance, as two planes have none.
+        ValueError: no distance is known of geoms of these types, as of two planes, height fields and SDFs.
     """
     first, second = (element_id(model, "geom", g) for g in (geom1, geom2))
     kinds = [GeomType(int(model.geom_type[g])) for g in (first, second)]
     if not measurable(*kinds):
         names = " and a ".join(kind.name.lower() for kind in kinds)
-        raise ValueError(f"geom_distance: geoms {first} and {second} are a {names}, which have no distance")
+        raise ValueError(f"geom_distance: geoms {first} and {second} are a {names}, whose distance is not known")
     reach = jnp.asarray(distmax, data.geom_xpos.dtype).reshape(1)
     dist, fromto = distances(model, data, np.array([first]), np.array([second]), reach)
     return dist[0], fromto[0]

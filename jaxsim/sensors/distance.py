@@ -8,7 +8,7 @@ from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
 from jaxsim.collision.distance import distances, measurable
 from jaxsim.core.data import Data
-from jaxsim.core.enums import ObjType
+from jaxsim.core.enums import GeomType, ObjType
 from jaxsim.core.enums import SensorType as S
 from jaxsim.core.model import Model
 
@@ -53,12 +53,26 @@ def _nearest(m: Model, d: Data, s: np.ndarray) -> tuple[Array, Array]:
 
 def _pairs(m: Model, sensor: int) -> np.ndarray:
     """The pairs of geoms [n, 2] that a sensor is about, without those that have no distance."""
-    first, second = (
-        _geoms(m, kind[sensor], index[sensor])
-        for kind, index in ((m.sensor_objtype, m.sensor_objid), (m.sensor_reftype, m.sensor_refid))
-    )
+    first, second = _both_geoms(m, sensor)
     pairs = [(a, b) for a in first for b in second if measurable(m.geom_type[a], m.geom_type[b])]
     return np.array(pairs, int).reshape(-1, 2)
+
+
+def unmeasured(m: Model) -> list[tuple[int, GeomType]]:
+    """Sensors of distances, each with a type of geom that it is about and that none is known of."""
+    found = []
+    for i in map(int, np.flatnonzero(np.isin(m.sensor_type, (S.GEOMDIST, S.GEOMNORMAL, S.GEOMFROMTO)))):
+        kinds = {GeomType(int(m.geom_type[g])) for geoms in _both_geoms(m, i) for g in geoms}
+        found += [(i, kind) for kind in sorted(kinds & {GeomType.HFIELD, GeomType.SDF})]
+    return found
+
+
+def _both_geoms(m: Model, sensor: int) -> tuple[np.ndarray, np.ndarray]:
+    """The geoms on either side of a sensor."""
+    return (
+        _geoms(m, m.sensor_objtype[sensor], m.sensor_objid[sensor]),
+        _geoms(m, m.sensor_reftype[sensor], m.sensor_refid[sensor]),
+    )
 
 
 def _geoms(m: Model, kind: int, index: int) -> np.ndarray:

@@ -40,16 +40,6 @@ POSES = 160
 NONE = np.full(3, -1, np.int32)
 
 
-@pytest.fixture(autouse=True)
-def strict():
-    with (
-        jax.enable_x64(True),
-        jax.numpy_dtype_promotion("strict"),
-        jax.numpy_rank_promotion("raise"),
-    ):
-        yield
-
-
 ASSETS = "".join(f'<mesh name="{n}" vertex="{" ".join(map(str, np.ravel(v)))}"/>' for n, v in MESHES.items())
 SHAPES = [*PRIMITIVES, *MESHES]
 

@@ -97,3 +97,15 @@ def test_what_has_no_distance_is_refused(scene):
         js.geom_distance(model, js.make_data(model), "floor", "floor")
     with pytest.raises(KeyError):
         js.geom_distance(model, js.make_data(model), "floor", "no such geom")
+
+
+def test_height_fields_are_refused_by_name():
+    """Neither a number from their centre nor a cutoff that says nothing is near."""
+    field = '<asset><hfield name="h" nrow="2" ncol="2" size="1 1 .1 .1"/></asset>'
+    bodies = '<body name="f"><geom name="h" type="hfield" hfield="h"/></body><body name="b"><freejoint/><geom name="g" size=".1"/></body>'
+    scene = f"<mujoco>{field}<worldbody>{bodies}</worldbody>%s</mujoco>"
+    model = js.load(scene % "")
+    with pytest.raises(ValueError, match="hfield"):
+        js.geom_distance(model, js.make_data(model), "h", "g")
+    with pytest.raises(js.MjcfError, match="distance of a geom of type hfield"):
+        js.load(scene % '<sensor><distance body1="f" geom2="g" cutoff="1"/></sensor>')
