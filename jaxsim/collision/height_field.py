@@ -61,7 +61,9 @@ def window(m: Model, pairs: Pairs) -> int:
     """How many cells along a side the largest of the geoms can have under it."""
     field, size = m.geom_dataid[pairs.geom1], np.asarray(m.hfield_size)
     cell = 2 * size[field, :2] / (np.stack([m.hfield_ncol, m.hfield_nrow], axis=1)[field] - 1)
-    span = np.floor(2 * np.asarray(m.geom_rbound)[pairs.geom2] / cell.min(axis=1)).astype(int) + 2
+    margin = np.asarray(m.geom_margin) + np.asarray(m.geom_gap)
+    radius = np.asarray(m.geom_rbound)[pairs.geom2] + margin[pairs.geom1] + margin[pairs.geom2]
+    span = np.floor(2 * radius / cell.min(axis=1)).astype(int) + 2
     return int(max(np.minimum(span, np.maximum(m.hfield_nrow, m.hfield_ncol)[field] - 1)))
 
 
@@ -105,8 +107,9 @@ def _under(m: Model, d: Data, pairs: Pairs, reach: Array, served: Library, width
     ncol, nrow = m.hfield_ncol[field], m.hfield_nrow[field]
     count = np.stack([ncol, nrow], axis=1) - 1
     cell = 2 * size[:, :2] / count.astype(size.dtype)
-    first = jnp.clip(jnp.floor((low[:, :2] + size[:, :2]) / cell).astype(jnp.int32), 0, count.astype(np.int32))
-    end = jnp.clip(jnp.ceil((high[:, :2] + size[:, :2]) / cell).astype(jnp.int32), 0, count.astype(np.int32))
+    near = reach[:, None]
+    first = jnp.clip(jnp.floor((low[:, :2] - near + size[:, :2]) / cell).astype(jnp.int32), 0, count.astype(np.int32))
+    end = jnp.clip(jnp.ceil((high[:, :2] + near + size[:, :2]) / cell).astype(jnp.int32), 0, count.astype(np.int32))
     bottom, lid = jnp.concatenate([-size[:, :2], -size[:, 3:]], axis=1), size[:, :3]
     meets = jnp.all((low - reach[:, None] <= lid) & (high + reach[:, None] >= bottom), axis=1)
     span = jnp.where(meets[:, None], end - first, 0)
