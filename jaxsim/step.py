@@ -15,16 +15,16 @@ from jaxsim.core.shapes import check
 from jaxsim.layout import batched
 from jaxsim.stages import forward as forward_stage
 from jaxsim.stages import step as step_stage
-from jaxsim.stages.forward import Accelerations
+from jaxsim.stages.forward import Found, found_in
 from jaxsim.stages.inverse import inverse as inverse_stage
 
 
-def _forward(model: Model, data: Data, known: Accelerations | None = None) -> tuple[Data, Accelerations]:
+def _forward(model: Model, data: Data, known: Found | None = None) -> tuple[Data, Found]:
     data, _ = forward_stage.forward(model, data, known=known)
-    return data, Accelerations(data.qacc_smooth, data.qacc)
+    return data, found_in(data)
 
 
-def _repeated_forward(known: Accelerations, model: Model, data: Data) -> Data:
+def _repeated_forward(known: Found, model: Model, data: Data) -> Data:
     return _forward(model, data, known)[0]
 
 

@@ -45,6 +45,23 @@ def _times_t(matrix: Array, x: Array) -> Array:
     return lax.dot(x, matrix, precision=lax.Precision.HIGHEST)
 
 
+def derivative_along(fun: Callable[[Any], Any], x: Any, dot: Any) -> Any:
+    """The derivative of `fun` at a pytree x along `dot`, some leaves of which are SymbolicZero; None if all are."""
+    leaves, tree = jax.tree.flatten(x)
+    dots = jax.tree.leaves(dot)
+    moving = [i for i, dot in enumerate(dots) if not isinstance(dot, SymbolicZero)]
+    if not moving:
+        return None
+
+    def along(*moved):
+        every = list(leaves)
+        for i, leaf in zip(moving, moved):
+            every[i] = leaf
+        return fun(jax.tree.unflatten(tree, every))
+
+    return jax.jvp(along, tuple(leaves[i] for i in moving), tuple(dots[i] for i in moving))[1]
+
+
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1))
 def _product(times: Apply, apply: Apply, matrix: Array, factors: Any, x: Array) -> Array:
     return times(matrix, x)
@@ -57,18 +74,8 @@ def _product_jvp(times: Apply, apply: Apply, primals: tuple, tangents: tuple) ->
     parts = []
     if not isinstance(x_dot, SymbolicZero):
         parts.append(_product(times, apply, matrix, factors, x_dot))
-    leaves, tree = jax.tree.flatten(factors)
-    dots = jax.tree.leaves(factors_dot)
-    moving = [i for i, dot in enumerate(dots) if not isinstance(dot, SymbolicZero)]
-    if moving:
-
-        def along(*moved):
-            every = list(leaves)
-            for i, leaf in zip(moving, moved):
-                every[i] = leaf
-            return apply(jax.tree.unflatten(tree, every), x)
-
-        parts.append(jax.jvp(along, tuple(leaves[i] for i in moving), tuple(dots[i] for i in moving))[1])
+    if (change := derivative_along(lambda factors: apply(factors, x), factors, factors_dot)) is not None:
+        parts.append(change)
     out = _product(times, apply, matrix, factors, x)
     return out, sum(parts[1:], parts[0]) if parts else jnp.zeros_like(out)
 

@@ -28,11 +28,12 @@ def com_pos(m: Model, d: Data) -> Data:
     cinert = spatial.com_inertia(m.body_inertia, d.ximat, d.xipos - root, m.body_mass)
     not_world = rows_of(np.arange(m.nbody) > 0, cinert)  # the world's inertia counts as zero
     d = d.replace(subtree_com=com, cinert=cinert * xp.asarray(not_world, cinert.dtype))
-    return d.replace(cdof=_motion_axes(m, d))
+    return d.replace(cdof=motion_axes(m, d, com))
 
 
-def _motion_axes(m: Model, d: Data) -> Array:
-    """cdof [nv, 6]: the motion that each dof gives its body, about the com of its tree."""
+def motion_axes(m: Model, d: Data, centre: Array) -> Array:
+    """[nv, 6]: the motion that each dof gives its body, about the centre [nbody, 3] of its tree's root; cdof is that
+    about its com."""
     joint, kind = m.dof_jntid, m.jnt_type[m.dof_jntid]
     within = np.arange(m.nv) - m.jnt_dofadr[joint]  # of a free joint 0 1 2 translate and 3 4 5 rotate
     is_free, is_ball = kind == JointType.FREE, kind == JointType.BALL
@@ -61,7 +62,7 @@ def _motion_axes(m: Model, d: Data) -> Array:
         axis = xp.concatenate(axes) if len(axes) > 1 else axes[0]
         # a turn about the anchor moves the point at the com by axis x (com - anchor)
         root = dof_local_com(m.topology)[turning]
-        offset = take(d.subtree_com, root) - take(d.xanchor, joint[turning])
+        offset = take(centre, root) - take(d.xanchor, joint[turning])
         groups.append((turning, vector.join(axis, vector.cross(axis, offset))))
     return gather_groups(groups, m.nv) if groups else xp.zeros((0, *worlds, 6), dtype)
 

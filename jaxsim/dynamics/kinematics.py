@@ -1,23 +1,51 @@
 """Forward kinematics: poses of bodies, joints, inertias, geoms and sites (mj_kinematics)."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from jaxsim.algebra import quaternion, vector
-from jaxsim.algebra.arrays import Array, namespace
+from jaxsim.algebra.arrays import Array, namespace, on_host
 from jaxsim.algebra.select import gather_groups, put, take
 from jaxsim.algebra.tree import pose_jumps
 from jaxsim.core.data import Data
 from jaxsim.core.enums import JointType
 from jaxsim.core.model import Model
 from jaxsim.dynamics.coordinates import positions_of, quats_of, read
+from jaxsim.dynamics.pose_rates import with_rates
 
 
-def kinematics(m: Model, d: Data) -> Data:
+class Poses(NamedTuple):
+    """Poses in the world from which all frames follow."""
+
+    xpos: Array  # [nbody, 3] m
+    xquat: Array  # [nbody, 4]
+    xanchor: Array  # [njnt, 3] m
+    xaxis: Array  # [njnt, 3]
+
+
+def poses_of(d: Data) -> Poses:
+    """The poses that `kinematics` has computed."""
+    return Poses(d.xpos, d.xquat, d.xanchor, d.xaxis)
+
+
+def kinematics(m: Model, d: Data, known: Poses | None = None) -> Data:
     """Compute xpos, xipos [nbody, 3] (m), xquat [nbody, 4], xmat, ximat [nbody, 9], xanchor and xaxis [njnt, 3].
 
     Each body's pose relative to its parent follows from its own joints alone; the poses are then composed
-    along the tree by pointer jumping, in log2(depth) rounds. The frames of geoms and sites follow.
+    along the tree by pointer jumping, in log2(depth) rounds. The frames of geoms and sites follow. Poses that are
+    `known`, computed before at the same qpos [nq], are not composed again.
     """
+    if on_host(d.qpos):
+        return d.replace(**_frames(m, d))
+    return d.replace(**with_rates(m, d, _frames, known))
+
+
+def _frames(m: Model, d: Data, known: Poses | None = None) -> dict[str, Array]:
+    """All that `kinematics` computes."""
+    if known is not None:
+        none = known.xanchor[:0]
+        return _attached(m, known.xpos, known.xquat, none, none) | known._asdict()
     pos, quat, anchor, axis = _local_poses(m, d)
     # a chain 0 - 1 - 2 - 3 takes two rounds: with [0 0 1 2] above them, 2 is placed in the world and 3 in body 1;
     # with [0 0 0 1], 3 is placed in the world as well. What is placed already has the world above it, the identity
@@ -26,22 +54,21 @@ def kinematics(m: Model, d: Data) -> Data:
         pos = take(pos, parent) + quaternion.rotate(above, pos)
         quat = quaternion.mul(above, quat)
     quat = vector.normalize(quat)
-
-    return d.replace(xpos=pos, xquat=quat, **_attached(m, pos, quat, anchor, axis))
+    return {"xpos": pos, "xquat": quat} | _attached(m, pos, quat, anchor, axis)
 
 
 def _attached(m: Model, pos: Array, quat: Array, anchor: Array, axis: Array) -> dict[str, Array]:
-    """World frames of everything that is fixed to a body, and joint anchors and axes, from poses of bodies.
+    """World frames of everything that is fixed to a body, and of joint anchors and axes, from poses of bodies.
 
     Fewer, larger operations: whatever is rotated by a body's quaternion is rotated in one go.
     """
-    xp, parent = namespace(pos), m.body_parentid[m.jnt_bodyid]  # in whose frames anchors and axes are
+    xp, parent = namespace(pos), m.body_parentid[m.jnt_bodyid][: len(anchor)]  # in whose frames anchors and axes are
     body = np.concatenate([np.arange(m.nbody), m.geom_bodyid, m.site_bodyid])
     carrier = np.concatenate([body, parent, parent])
     points = xp.concatenate([m.body_ipos, m.geom_pos, m.site_pos, anchor, axis])
     frames = xp.concatenate([m.body_iquat, m.geom_quat, m.site_quat])
     turned = quaternion.rotate(take(quat, carrier), points)
-    n = len(body) + m.njnt  # inertias, geoms, sites and anchors are points; the axes after them have no place
+    n = len(body) + len(parent)  # inertias, geoms, sites and anchors are points; the axes after them have no place
     world = take(pos, carrier[:n]) + turned[:n]
     mat = quaternion.to_mat(xp.concatenate([quat, quaternion.mul(take(quat, body), frames)]))
     inertial, geom, site = m.nbody, m.nbody + m.ngeom, len(body)

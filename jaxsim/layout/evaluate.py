@@ -86,6 +86,9 @@ def flatten(jaxpr, consts, args: list[Value]) -> tuple[list[Line], list]:
             eqn = _without_empty(eqn)
             inputs = [read(v) for v in eqn.invars]
             inner = INLINE.get(eqn.primitive.name)
+            if eqn.primitive.name == "stop_gradient":
+                env.update(zip(eqn.outvars, inputs))
+                continue
             if inner is not None:
                 outs = walk(*_program(eqn.params[inner]), inputs)
             elif (key := _key(eqn, inputs)) in known:
@@ -110,7 +113,7 @@ def flatten(jaxpr, consts, args: list[Value]) -> tuple[list[Line], list]:
 def _key(eqn, inputs: list) -> Any:
     """The same for equations that compute the same; None for those that hold programs."""
     params = tuple(sorted(eqn.params.items(), key=lambda item: item[0]))
-    operands = tuple((type(x), repr(x)) if _is_number(x) else id(x) for x in inputs)
+    operands = tuple(_identity(x, v.aval.dtype) for x, v in zip(inputs, eqn.invars))
     if _inner(eqn) or eqn.primitive.name in APART:
         return None
     try:
@@ -120,8 +123,16 @@ def _key(eqn, inputs: list) -> Any:
     return eqn.primitive, params, operands, tuple(v.aval.dtype for v in eqn.outvars)
 
 
-def _is_number(x: Any) -> bool:
-    return isinstance(x, (bool, int, float, np.generic))
+def _identity(x: Any, dtype: Any) -> Any:
+    """The same for values that are known to be the same."""
+    if _is_known(x):
+        return str(dtype), np.shape(x), np.asarray(x, dtype).tobytes()
+    return id(x)
+
+
+def _is_known(x: Any) -> bool:
+    dtype = getattr(x, "dtype", None)  # a number of Python has none, and a random key one of JAX's own
+    return not isinstance(x, (jax.core.Tracer, Slot)) and isinstance(dtype, (np.dtype, type(None)))
 
 
 def _without_empty(eqn):
@@ -149,7 +160,9 @@ def apply(eqn, values: list[Value], n: int) -> list[Value]:
 
 
 def bind(eqn, values: list[Any]) -> list[Any]:
-    """Run one equation of which no operand is batched."""
+    """Run one equation of which no operand is batched; a constant of another type is known at once."""
+    if eqn.primitive.name == "convert_element_type" and _is_known(values[0]) and np.ndim(values[0]) == 0:
+        return [np.asarray(values[0], eqn.params["new_dtype"])]
     outs = eqn.primitive.bind(*values, **eqn.params)
     return outs if eqn.primitive.multiple_results else [outs]
 

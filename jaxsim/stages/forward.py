@@ -20,7 +20,7 @@ from jaxsim.dynamics.actuation import actuation
 from jaxsim.dynamics.com import Inertia, com_pos, com_vel, crb, inertia_of, inertia_product, project_wrenches, rne
 from jaxsim.dynamics.energy import energy
 from jaxsim.dynamics.history import late_readings
-from jaxsim.dynamics.kinematics import kinematics
+from jaxsim.dynamics.kinematics import Poses, kinematics, poses_of
 from jaxsim.dynamics.passive import passive
 from jaxsim.dynamics.tendon import tendon, tendon_armature, tendon_inertia
 from jaxsim.dynamics.tendon_bias import with_tendon_bias
@@ -46,19 +46,25 @@ class Intermediate(NamedTuple):
     sensed: Array | None = None  # [nsensordata] readings at this time, also of sensors that give them late
 
 
-class Accelerations(NamedTuple):
-    """What one evaluation solves for; given to a later one at the same state, it is not solved for again."""
+class Found(NamedTuple):
+    """What one evaluation found; given to a later one at the same state, it is not sought again."""
 
+    poses: Poses
     smooth: Array  # qacc_smooth [nv]
     constrained: Array  # qacc [nv]
 
 
-def forward(m: Model, d: Data, sense: bool = True, known: Accelerations | None = None) -> tuple[Data, Intermediate]:
+def found_in(d: Data) -> Found:
+    """What the evaluation found that left this Data."""
+    return Found(poses_of(d), d.qacc_smooth, d.qacc)
+
+
+def forward(m: Model, d: Data, sense: bool = True, known: Found | None = None) -> tuple[Data, Intermediate]:
     """Positions, velocities, actuation, accelerations, constraints and (if `sense`) sensors and energy.
 
-    Reads qpos [nq], qvel [nv], act [na] and the inputs; `known` are the accelerations of an earlier evaluation.
+    Reads qpos [nq], qvel [nv], act [na] and the inputs; `known` is what an earlier evaluation found.
     """
-    d, mid = position_velocity(m, d)
+    d, mid = position_velocity(m, d, known and known.poses)
     d = smooth_acceleration(m, d, mid, known and known.smooth)
     d, solution = constrained_acceleration(m, d, mid, known and known.constrained)
     if sense:
@@ -67,9 +73,9 @@ def forward(m: Model, d: Data, sense: bool = True, known: Accelerations | None =
     return d, mid
 
 
-def position_velocity(m: Model, d: Data) -> tuple[Data, Intermediate]:
+def position_velocity(m: Model, d: Data, known: Poses | None = None) -> tuple[Data, Intermediate]:
     """All that depends on position [nq] and velocity [nv] alone, up to the constraint rows."""
-    d = com_pos(m, kinematics(m, d))
+    d = com_pos(m, kinematics(m, d, known))
     d, ten_J = tendon(m, d)
     d = tendon_armature(m, crb(m, d), ten_J)
     d, moment = transmission(m, d, ten_J)

@@ -28,7 +28,7 @@ from jaxsim.stages.effective import (
     implicitfast_matrix,
     standalone_free_bodies,
 )
-from jaxsim.stages.forward import Accelerations, Intermediate, forward, known_of
+from jaxsim.stages.forward import Intermediate, forward, found_in, known_of
 
 Array = jax.Array
 
@@ -135,8 +135,7 @@ def _runge_kutta(m: Model, d: Data, mid: Intermediate, known: Any) -> tuple[Data
         )
         here, _ = forward(m, here, sense=False, known=found)
         velocity = _exponential_rate(m, h * dx, here.qvel)
-        solved = Accelerations(here.qacc_smooth, here.qacc)
-        return (here, velocity), (velocity, here.qacc, here.act_dot, solved)
+        return (here, velocity), (velocity, here.qacc, here.act_dot, found_in(here))
 
     def combine(first, later):
         return (first + 2 * later[0] + 2 * later[1] + later[2]) / 6

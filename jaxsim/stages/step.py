@@ -11,7 +11,7 @@ from jaxsim.core.fields import DATA_STATE
 from jaxsim.core.model import Model
 from jaxsim.dynamics.controls import is_bad
 from jaxsim.dynamics.history import recorded
-from jaxsim.stages.forward import Accelerations, forward
+from jaxsim.stages.forward import forward, found_in
 from jaxsim.stages.integrate import integrate
 
 Array = jax.Array
@@ -22,15 +22,15 @@ def step(model: Model, data: Data, known: Any = None) -> tuple[Data, Any]:
 
     Given that as `known`, a repetition of the same step solves for nothing, and has the derivatives of the step.
     """
-    accelerations, advance = known or (None, None)
+    found, advance = known or (None, None)
     data = _check_state(model, data, "qpos", WarningType.BADQPOS)
     data = _check_state(model, data, "qvel", WarningType.BADQVEL)
-    data, mid = forward(model, data, known=accelerations)
+    data, mid = forward(model, data, known=found)
     bad = jnp.any(is_bad(data.qacc))
     stepped, advance = integrate(model, data, mid, advance)
     if model.nhistory:
         stepped = stepped.replace(history=recorded(model, data, mid.sensed))
-    return _recover(model, stepped, bad), (Accelerations(data.qacc_smooth, data.qacc), advance)
+    return _recover(model, stepped, bad), (found_in(data), advance)
 
 
 def _check_state(model: Model, data: Data, field: str, warning: WarningType) -> Data:
