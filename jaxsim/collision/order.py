@@ -4,31 +4,50 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
 from jaxsim.collision.compact import gather
 from jaxsim.collision.pairs import candidate_pairs
-from jaxsim.collision.slots import ContactSlots, fixed_pairs
-from jaxsim.core.enums import DisableBit
+from jaxsim.collision.slots import ContactSlots, fixed_pairs, of_geoms, of_slots, pairs_of
+from jaxsim.core.data import Data
+from jaxsim.core.enums import DisableBit, GeomType
 from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology, per_topology
 
 Array = jax.Array
 
 
-def in_order(m: Model, slots: ContactSlots) -> np.ndarray | Array:
+def in_order(m: Model, d: Data, slots: ContactSlots) -> np.ndarray | Array:
     """The slots [n] in MuJoCo's order of contacts (mj_collision); of one pair, in that of their collider.
 
-    Host integers where each slot belongs to a pair for good. Otherwise slots are counted against each other: with
-    pairs that come 5th, 2nd and 5th, slots 0 and 2 have 1 and 2 before them, and the order is 1 0 2.
+    Host integers where the order is always the same. Otherwise slots are counted against each other: with pairs that
+    come 5th, 2nd and 5th, slots 0 and 2 have 1 and 2 before them, and the order is 1 0 2.
     """
     rank = _ranks(m.topology, int(m.opt.disableflags))
-    if slots.pair is None:
+    corners = _corners(m, d, slots)
+    if slots.pair is None and corners is None:
         return np.argsort(rank[fixed_pairs(m)], kind="stable")
-    own, n = gather(jnp.asarray(rank, jnp.int32), slots.pair), slots.pair.shape[0]
-    slot = np.arange(n, dtype=np.int32)
+    own = of_slots(m, slots, jnp.asarray(rank, jnp.int32))
+    own = own if corners is None else 8 * own + corners
+    slot = np.arange(own.shape[0], dtype=np.int32)
     earlier = (own[None] < own[:, None]) | ((own[None] == own[:, None]) & (slot[None] < slot[:, None]))
     place = jnp.sum(earlier, axis=1, dtype=jnp.int32)
     return jnp.sum(jnp.where(place[None] == slot[:, None], slot[None], 0), axis=1, dtype=jnp.int32)
+
+
+def _corners(m: Model, d: Data, slots: ContactSlots) -> Array | None:
+    """[n] which of the eight corners of a box on a plane a contact is at; 0 for others, None if there are no such.
+
+    Their collider gives corners that are opposite each other the same place, which MuJoCo does not.
+    """
+    pairs = pairs_of(m)
+    boxes = (m.geom_type[pairs.geom1] == GeomType.PLANE) & (m.geom_type[pairs.geom2] == GeomType.BOX)
+    if not boxes.any():
+        return None
+    pos, mat = jnp.split(of_geoms(m, slots, 1, jnp.concatenate([d.geom_xpos, d.geom_xmat], axis=1)), [3], axis=1)
+    beyond = vector.matvec_t(mat.reshape(-1, 3, 3), slots.pos - pos) > 0
+    corner = jnp.sum(jnp.where(beyond, jnp.asarray([[1, 2, 4]], jnp.int32), 0), axis=1, dtype=jnp.int32)
+    return jnp.where(of_slots(m, slots, jnp.asarray(boxes)), corner, 0)
 
 
 def reorder(x: Array, order: np.ndarray | Array) -> Array:

@@ -137,7 +137,7 @@ def _records(m: Model, d: Data, s: np.ndarray, solution: Solution, match: Array)
     slots = solution.slots
     assert slots is not None
     k, found = _most(m, s, slots.dist.shape[0]), jnp.sum(match != 0, axis=1, dtype=slots.dist.dtype)
-    order = in_order(m, slots)
+    order = in_order(m, d, slots)
     chosen = _chosen(m, s, solution, match, order, k)
     used = int(np.bitwise_or.reduce(m.sensor_intprm[s, 0]))
     about = gather(_fields(m, d, solution, used), chosen.reshape(-1)).reshape(len(s), k, -1)
