@@ -23,7 +23,7 @@ def in_order(m: Model, d: Data, slots: ContactSlots) -> np.ndarray | Array:
     Host integers where the order is always the same. Otherwise slots are counted against each other: with pairs that
     come 5th, 2nd and 5th, slots 0 and 2 have 1 and 2 before them, and the order is 1 0 2.
     """
-    rank = _ranks(m.topology, int(m.opt.disableflags))
+    rank = ranks(m.topology, int(m.opt.disableflags))
     corners = _corners(m, d, slots)
     if slots.pair is None and corners is None:
         return np.argsort(rank[fixed_pairs(m)], kind="stable")
@@ -56,7 +56,7 @@ def reorder(x: Array, order: np.ndarray | Array) -> Array:
 
 
 @per_topology
-def _ranks(t: Topology, disableflags: int) -> np.ndarray:
+def ranks(t: Topology, disableflags: int) -> np.ndarray:
     """The place [npair] of each candidate pair in MuJoCo's order.
 
     By the two bodies, the lower one first; of two bodies explicit pairs come before others. These follow the geoms

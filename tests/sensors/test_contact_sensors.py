@@ -10,10 +10,13 @@ import oracle
 import pytest
 
 import jaxsim as js
-from jaxsim.collision.order import in_order
-from jaxsim.collision.slots import pairs_of
+from jaxsim.collision.order import ranks
+from jaxsim.collision.shape import NO_CONTACT
+from jaxsim.collision.slots import ContactSlots, pairs_of
+from jaxsim.constraint.rows import Rows, RowValues
+from jaxsim.constraint.solution import Solution
 from jaxsim.core.enums import DisableBit
-from jaxsim.stages.forward import position_velocity
+from jaxsim.sensors.contact import contacts
 
 DATA = "found force torque dist pos normal tangent"
 MATCHES = (
@@ -52,14 +55,9 @@ XML = f"""
 """
 
 
-def _read(model: js.Model, data: js.Data, qpos: jax.Array, qvel: jax.Array) -> tuple[jax.Array, jax.Array]:
-    d = js.forward(model, data.replace(qpos=qpos, qvel=qvel))
-    return d.sensordata, d.ncon
-
-
 @pytest.fixture(scope="module")
 def scene():
-    """Both models, MuJoCo's data in states with contacts, and none at last, and what is read in all of them."""
+    """Both models, MuJoCo's data in states with contacts and at last without, and ours in all of them."""
     mj, model = oracle.pair(mujoco.MjModel.from_xml_string(XML), max_contacts=16)
     rng, states = np.random.default_rng(1), []
     for k in range(8):
@@ -67,92 +65,89 @@ def scene():
         d.qvel[:] = rng.standard_normal(mj.nv) * (k > 0)
         for _ in range(8 * k if k < 7 else 0):
             mujoco.mj_step(mj, d)
-        d.qpos[2] += 9 * (k == 7)
-        d.qpos[10] += 5 * (k == 7)
-        d.qpos[17] += 1 * (k == 7)
-        d.qacc_warmstart[:] = 0
+        d.qpos[[2, 10, 17]] += np.array([9, 5, 1]) * (k == 7)
         mujoco.mj_forward(mj, d)
         states.append(d)
-    qpos, qvel = (np.stack([getattr(d, name) for d in states]) for name in ("qpos", "qvel"))
-    data = js.make_data(model)
-    both = jax.jit(jax.vmap(lambda q, v, p, w: jax.jvp(lambda *x: _read(model, data, *x), (q, v), (p, w))))
-    return mj, model, states, both, (qpos, qvel)
+    given = jax.tree.map(lambda *x: jnp.stack(x), *(oracle.put(model, d) for d in states))
+    return mj, model, states, jax.vmap(js.forward, (None, 0))(model, given)
 
 
 def test_readings_are_mujocos(scene):
-    mj, _, states, both, state = scene
-    (read, ncon), _ = both(*state, *(np.zeros_like(x) for x in state))
+    mj, _, states, data = scene
     heard = np.zeros(mj.nsensor, int)
     for i, d in enumerate(states):
-        assert ncon[i] == d.ncon
+        assert data.ncon[i] == d.ncon
         for s in range(mj.nsensor):
             here = slice(mj.sensor_adr[s], mj.sensor_adr[s] + mj.sensor_dim[s])
-            assert oracle.error(read[i][here], d.sensordata[here]) < 1e-8, (i, s)
+            assert oracle.error(data.sensordata[i][here], d.sensordata[here]) < 1e-8, (i, s)
             heard[s] = max(heard[s], int(d.sensordata[here][0]))
     assert (np.delete(heard, -1) > 0).mean() > 0.9 and (heard > 3).sum() > 8
     assert not states[-1].ncon
 
 
 def test_derivatives_are_those_of_differences(scene):
-    """What slots say of their contacts changes smoothly as long as the contacts are the same."""
-    mj, model, _, both, (qpos, qvel) = scene
-    rng = np.random.default_rng(2)
-    p, w = np.zeros_like(qpos), rng.standard_normal(qvel.shape)
-    p[:, [0, 1, 2, 7]] = 0.1 * rng.standard_normal((len(p), 4))
-    _, (change, _) = both(qpos, qvel, p, w)
-    at = lambda x: np.asarray(both(qpos + x * p, qvel + x * w, p, w)[0][0])  # noqa: E731
-    wide, narrow = ((at(h) - at(-h)) / (2 * h) for h in (2e-6, 1e-6))
-    scale = 1 + np.abs(narrow)
-    smooth = np.abs(wide - narrow) / scale < 1e-5
-    assert smooth.mean() > 0.97 and np.isfinite(change).all()
-    assert (np.abs(change - narrow) / scale)[smooth].max() < 1e-4
-    assert (np.abs(change[:, smooth.all(0)]) > 1).any(0).sum() > 50
+    """By what a sensor reads: the contacts, their forces and the motion of the bodies."""
+    mj, model, states, _ = scene
+    rng, data, every = np.random.default_rng(2), js.make_data(model), np.arange(mj.nsensor)
+    table = pairs_of(model)
+    pair_of = {(a, b): i for i, (a, b) in enumerate(zip(table.geom1, table.geom2))}
 
-    u, data = rng.standard_normal(mj.nsensordata), js.make_data(model)
-    along = jax.jit(jax.grad(lambda q, v: jnp.sum(u * _read(model, data, q, v)[0]), (0, 1)))(qpos[3], qvel[3])
-    backward = sum(float(np.sum(a * b)) for a, b in zip(along, (p[3], w[3])))
-    assert abs(backward - np.sum(u * change[3])) < 1e-9 * (1 + abs(backward))
+    def reader(pair):
+        def read(dist, pos, frame, force, cvel, subtree_com):
+            slots = ContactSlots(dist, pos, frame.reshape(-1, 3, 3), pair, None, None, None)
+            solution = Solution(slots, Rows(*[None] * len(Rows._fields)), RowValues(jnp.zeros(0), force))
+            return contacts(model, data.replace(cvel=cvel, subtree_com=subtree_com), every, solution)
 
+        return read
 
-def test_batched_is_as_alone(scene):
-    _, model, _, _, (qpos, qvel) = scene
-    batch = jax.vmap(lambda q, v: js.make_data(model).replace(qpos=q, qvel=v))(qpos[:3], qvel[:3])
-    together = jax.vmap(js.step, (None, 0))(model, batch)
-    for i in (0, 2):
-        alone = js.step(model, jax.tree.map(lambda x, i=i: x[i], batch))
-        np.testing.assert_array_equal(alone.sensordata, together.sensordata[i])
+    @jax.jit
+    def both(pair, x, along, weight):
+        value, change = jax.jvp(reader(pair), x, along)
+        return value, change, jax.vjp(reader(pair), *x)[1](weight)
+
+    for d in (states[2], states[4]):
+        idle = 16 - d.ncon
+        pair = np.array([*(pair_of[tuple(c.geom)] for c in d.contact), *[0] * idle], np.int32)
+        dist, pos, frame = (
+            np.concatenate([getattr(d.contact, name), np.full((idle, *shape), NO_CONTACT)])
+            for name, shape in (("dist", ()), ("pos", (3,)), ("frame", (9,)))
+        )
+        force = rng.standard_normal((16, 6)) * (np.arange(16) < d.ncon)[:, None]
+        x = dist, pos, frame, force, d.cvel.copy(), d.subtree_com.copy()
+        along = tuple(rng.standard_normal(y.shape) for y in x)
+        along[0][d.ncon :] = 0
+        weight = rng.standard_normal(mj.nsensordata)
+        _, change, back = both(pair, x, along, weight)
+        at = lambda h: np.asarray(both(pair, tuple(y + h * v for y, v in zip(x, along)), along, weight)[0])  # noqa: B023, E731
+        differences = (at(1e-6) - at(-1e-6)) / 2e-6
+        assert oracle.error(change, differences) < 1e-8
+        assert (np.abs(change) > 0.1).mean() > 0.05
+        forward, backward = np.sum(weight * change), sum(np.sum(a * b) for a, b in zip(along, back))
+        assert abs(forward - backward) < 1e-9 * abs(forward)
 
 
 @pytest.mark.parametrize("flag", [0, DisableBit.MIDPHASE], ids=["tree", "all pairs"])
-def test_slots_that_belong_to_pairs_are_put_in_order(flag):
-    """Without a budget the order is known beforehand: that of the bodies, not of the types of geoms."""
-    rng = np.random.default_rng(0)
+def test_pairs_are_in_the_order_of_mujocos_contacts(flag):
+    """That of the bodies, explicit pairs first, and then of the geoms; not of the types of geoms."""
     bodies = "".join(
-        f'<body pos="{0.1 * i} 0 .1"><freejoint/><geom size=".1"/><geom type="capsule" size=".08 .1" pos="0 .1 0"/></body>'
+        f"""<body pos="{0.1 * i} 0 .1"><freejoint/><geom name="a{i}" type="capsule" size=".08 .1" pos="0 .1 0"/>
+        <geom name="b{i}" size=".1"/><geom type="box" size=".1 .1 .1" pos="0 -.1 0"/></body>"""
         for i in range(4)
     )
-    xml = f'<mujoco><worldbody><geom type="plane" size="1 1 1"/>{bodies}</worldbody></mujoco>'
-    mj = mujoco.MjModel.from_xml_string(xml)
+    floors = '<geom type="plane" size="1 1 1"/><geom type="box" size="1 1 .01" pos="0 0 -.02" margin=".1"/>'
+    explicit = '<pair geom1="b2" geom2="a1"/><pair geom1="b2" geom2="b1"/><pair geom1="b3" geom2="b0" margin="1"/>'
+    mj = mujoco.MjModel.from_xml_string(
+        f"<mujoco><worldbody>{floors}{bodies}</worldbody><contact>{explicit}</contact></mujoco>"
+    )
     mj.opt.disableflags |= int(flag)
-    model, d = js.put_model(mj, max_contacts=200), mujoco.MjData(mj)
-    d.qpos[:] += 0.02 * rng.standard_normal(mj.nq)
+    model, d = js.put_model(mj), mujoco.MjData(mj)
+    d.qpos[:] += 0.02 * np.random.default_rng(0).standard_normal(mj.nq)
     mujoco.mj_forward(mj, d)
-    assert d.ncon > 10
-    with jax.disable_jit():
-        data, mid = position_velocity(model, oracle.put(model, d))
-    order = in_order(model, data, mid.slots)
-    assert isinstance(order, np.ndarray)
-    pairs, active = pairs_of(model), np.asarray(mid.slots.dist)[order] < 1
-    found = np.stack([pairs.geom1, pairs.geom2], axis=1)[_pair_of_slots(model)[order]][active]
-    np.testing.assert_array_equal(found, [tuple(c.geom) for c in d.contact[: d.ncon]])
-
-
-def _pair_of_slots(model: js.Model) -> np.ndarray:
-    from jaxsim.collision.slots import fixed_pairs
-
-    fixed = fixed_pairs(model)
-    assert fixed is not None
-    return fixed
+    table = pairs_of(model)
+    rank = dict(zip(zip(table.geom1, table.geom2), ranks(model.topology, int(model.opt.disableflags))))
+    found = [rank[tuple(c.geom)] for c in d.contact]
+    assert len(set(found)) > 40
+    assert found == sorted(found)
 
 
 def test_sums_have_no_velocities():
