@@ -27,6 +27,7 @@ from jaxsim.dynamics.armature import on_tendon
 from jaxsim.dynamics.tendon_bias import wrapping
 from jaxsim.mjcf.language.errors import MjcfError, Place, Problem
 from jaxsim.sensors.distance import unmeasured
+from jaxsim.sensors.rangefinder import unseen
 from jaxsim.sensors.table import SUPPORTED_SENSORS
 
 Where = Callable[[str, int], Place]
@@ -115,6 +116,8 @@ def _elements(m: Model) -> Iterator[tuple[str, int, str]]:
     yield from _wrapping_armature(m)
     for sensor, geom in unmeasured(m):
         yield "sensor", sensor, f"the distance of a geom of type {geom.name.lower()} is not simulated"
+    for sensor, geom in unseen(m):
+        yield "sensor", sensor, f"a ray that meets a geom of type {geom.name.lower()} is not simulated"
     for i in np.flatnonzero((np.asarray(m.sensor_delay) > 0) & (m.opt.integrator == Integrator.RK4)):
         yield "sensor", int(i), "delay with RK4 (MuJoCo keeps the reading of the last stage) is not simulated"
 

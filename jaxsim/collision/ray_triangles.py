@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax
 
 from jaxsim.algebra import vector
-from jaxsim.collision.ray_shape import distance
+from jaxsim.collision.ray_shape import NORMALS, distance
 from jaxsim.core.enums import MINVAL, GeomType
 from jaxsim.core.model import Model
 
@@ -28,34 +28,41 @@ class Triangles(NamedTuple):
     owner: np.ndarray
 
 
-def nearest_triangle(triangles: Triangles, start: Array, along: Array) -> tuple[Array, Array]:
-    """The first triangle that a ray meets, given as start and along [n, 3] in the frame of each of n geoms.
+class Facet(NamedTuple):
+    """The first of many facets that a ray meets."""
 
-    Returns:
-        The distance [] in units of the length of `along`, infinite if there is none, and the place of the geom [].
-    """
+    x: Array  # [] distance in units of the length of `along`, infinite if there is none
+    geom: Array  # [] place of the geom in a list
+    normal: Array  # [3] outward in the frame of the geom, of any length
+
+
+def nearest_triangle(triangles: Triangles, start: Array, along: Array) -> Facet:
+    """The first triangle that a ray meets, given as start and along [n, 3] in the frame of each of n geoms."""
     rays, corners = lax.stop_gradient((jnp.stack([start, along], axis=1), triangles.corners))
     chosen = _search(corners, triangles.owner, rays)
     geom = jnp.asarray(triangles.owner, jnp.int32)[chosen]
-    return _crossing(triangles.corners[chosen][None], start[geom][None], along[geom][None])[0], geom
+    corners = triangles.corners[chosen]
+    x = _crossing(corners[None], start[geom][None], along[geom][None])[0]
+    return Facet(x, geom, vector.cross(corners[0] - corners[2], corners[1] - corners[2]))
 
 
 def _search(corners: Array, owner: np.ndarray, rays: Array) -> Array:
     """The triangle [] that a ray, [n, 2, 3] in the frames of the geoms, meets first; any if it meets none."""
-    blocks = -(-len(owner) // BLOCK)
-    fill = blocks * BLOCK - len(owner)  # with triangles of no area, which no ray meets
+    size = min(BLOCK, len(owner))
+    blocks = -(-len(owner) // size)
+    fill = blocks * size - len(owner)  # with triangles of no area, which no ray meets
     corners = jnp.concatenate([corners, jnp.zeros((fill, 3, 3), corners.dtype)])
     geoms = jnp.asarray(np.concatenate([owner, np.zeros(fill, int)]), jnp.int32)
 
     def nearer(best: tuple[Array, Array], begin: Array) -> tuple[tuple[Array, Array], None]:
-        ray = rays[lax.dynamic_slice_in_dim(geoms, begin, BLOCK)]
-        x = _crossing(lax.dynamic_slice_in_dim(corners, begin, BLOCK), ray[:, 0], ray[:, 1])
+        ray = rays[lax.dynamic_slice_in_dim(geoms, begin, size)]
+        x = _crossing(lax.dynamic_slice_in_dim(corners, begin, size), ray[:, 0], ray[:, 1])
         first = jnp.argmin(x).astype(jnp.int32)
         closer = x[first] < best[0]
         return (jnp.where(closer, x[first], best[0]), jnp.where(closer, begin + first, best[1])), None
 
     none = jnp.full((), jnp.inf, corners.dtype), jnp.zeros((), jnp.int32)
-    (_, chosen), _ = lax.scan(nearer, none, jnp.arange(0, blocks * BLOCK, BLOCK, dtype=jnp.int32))
+    (_, chosen), _ = lax.scan(nearer, none, jnp.arange(0, blocks * size, size, dtype=jnp.int32))
     return chosen
 
 
@@ -106,14 +113,19 @@ def _field(m: Model, field: int) -> tuple[Array, Array, Array]:
     return x, y, size[2] * m.hfield_data[first : first + rows * columns].reshape(rows, columns)
 
 
-def field_walls(m: Model, geom: int, start: Array, along: Array) -> Array:
-    """Where a ray [3], in the frame of a height field, first meets its base or the walls below its border: []."""
+def field_walls(m: Model, geom: int, start: Array, along: Array) -> tuple[Array, Array]:
+    """Where a ray [3], in the frame of a height field, first meets its base or the walls below its border: [].
+
+    With it the normal [3] there.
+    """
     field = m.geom_dataid[geom]
     size = m.hfield_size[field]
     x, y, height = _field(m, field)
     base = jnp.stack([size[0], size[1], size[3] / 2])
-    below = distance(GeomType.BOX, start.at[2].add(size[3] / 2), along, base)
-    walls = [below]
+    above = start.at[2].add(size[3] / 2)
+    below = distance(GeomType.BOX, above, along, base)
+    spot = above + jnp.where(jnp.isfinite(below), below, 0) * along
+    walls, normals = [below], [NORMALS[GeomType.BOX](spot, base)]
     for axis, line, border in ((0, y, height.T), (1, x, height)):
         crossing = jnp.abs(along[axis]) > MINVAL
         for side, top in zip((-1, 1), (border[0], border[-1])):
@@ -122,4 +134,6 @@ def field_walls(m: Model, geom: int, start: Array, along: Array) -> Array:
             over = jnp.interp(spot[1 - axis], line, top)
             hit = crossing & (t >= 0) & (jnp.abs(spot[1 - axis]) <= size[1 - axis]) & (spot[2] >= 0) & (spot[2] < over)
             walls.append(jnp.where(hit, t, jnp.inf))
-    return vector.least(jnp.stack(walls))[0][0]
+            normals.append(jnp.asarray(side * np.eye(3)[axis], spot.dtype))
+    x, hot = vector.least(jnp.stack(walls))
+    return x[0], jnp.sum(jnp.where(hot[:, None], jnp.stack(normals), 0), axis=0)

@@ -15,14 +15,14 @@ from jaxsim.algebra import spatial, vector
 from jaxsim.algebra.select import gather_groups, take
 from jaxsim.algebra.tree import subtree
 from jaxsim.collision.compact import gather
-from jaxsim.collision.inside import inside
 from jaxsim.collision.order import in_order, reorder
 from jaxsim.collision.shape import NO_CONTACT
 from jaxsim.collision.slots import ContactSlots, of_bodies, of_geoms
 from jaxsim.constraint.solution import Solution
 from jaxsim.core.data import Data
-from jaxsim.core.enums import MINVAL, GeomType, ObjType
+from jaxsim.core.enums import MINVAL, ObjType
 from jaxsim.core.model import Model
+from jaxsim.sensors.zone import in_sites
 
 Array = jax.Array
 
@@ -101,7 +101,7 @@ def _matches(m: Model, d: Data, s: np.ndarray, slots: ContactSlots) -> Array:
     counts = (slots.dist < NO_CONTACT)[None]
     sites = np.flatnonzero(m.sensor_objtype[s] == ObjType.SITE)
     if len(sites):
-        zone = _in_sites(m, d, m.sensor_objid[s[sites]], slots.pos)
+        zone = in_sites(m, d, m.sensor_objid[s[sites]], slots.pos[None])
         others = np.setdiff1d(np.arange(len(s)), sites)
         counts = counts & gather_groups([(sites, zone), (others, jnp.ones((len(others), 1), bool) & counts)], len(s))
     forward, reverse = first1 & second2, second1 & first2
@@ -118,18 +118,6 @@ def _geoms_of(m: Model, kinds: np.ndarray, ids: np.ndarray) -> np.ndarray:
         ObjType.XBODY: lambda i: below[i][body] != 0,
     }
     return np.array([belongs.get(kind, lambda i: np.ones(m.ngeom, bool))(i) for kind, i in zip(kinds, ids)])
-
-
-def _in_sites(m: Model, d: Data, sites: np.ndarray, points: Array) -> Array:
-    """[k, n] whether points [n, 3] are in the zones of sites [k]."""
-    groups = []
-    for kind in np.unique(m.site_type[sites]):
-        here = np.flatnonzero(m.site_type[sites] == kind)
-        chosen = sites[here]
-        mat = take(d.site_xmat, chosen).reshape(-1, 1, 3, 3)
-        local = vector.matvec_t(mat, points[None] - take(d.site_xpos, chosen)[:, None])
-        groups.append((here, inside(GeomType(int(kind)), local, take(m.site_size, chosen)[:, None])))
-    return gather_groups(groups, len(sites))
 
 
 def _records(m: Model, d: Data, s: np.ndarray, solution: Solution, match: Array) -> Array:

@@ -17,7 +17,23 @@ from jaxsim.core.data import Data
 from jaxsim.core.enums import DataType, DisableBit
 from jaxsim.core.enums import SensorType as S
 from jaxsim.core.model import Model
-from jaxsim.sensors import actuator, contact, distance, frame, imu, joint, limits, load, subtree, tendon, touch, world
+from jaxsim.sensors import (
+    actuator,
+    camera,
+    contact,
+    distance,
+    frame,
+    imu,
+    joint,
+    limits,
+    load,
+    rangefinder,
+    subtree,
+    tendon,
+    touch,
+    world,
+    zone,
+)
 from jaxsim.sensors.rne_post import body_acceleration
 
 Array = jax.Array
@@ -42,6 +58,8 @@ SENSORS: dict[S, Sensor] = {
     S.FORCE: Sensor(load.forces_torques, solution=True, cacc=True),
     S.TORQUE: Sensor(load.forces_torques, solution=True, cacc=True),
     S.MAGNETOMETER: Sensor(imu.magnetometers),
+    S.RANGEFINDER: Sensor(rangefinder.ranges),
+    S.CAMPROJECTION: Sensor(camera.projections),
     S.JOINTPOS: Sensor(joint.positions),
     S.JOINTVEL: Sensor(joint.velocities),
     S.TENDONPOS: Sensor(tendon.lengths),
@@ -71,6 +89,7 @@ SENSORS: dict[S, Sensor] = {
     S.SUBTREECOM: Sensor(subtree.subtree_coms),
     S.SUBTREELINVEL: Sensor(subtree.subtree_velocities),
     S.SUBTREEANGMOM: Sensor(subtree.subtree_velocities),
+    S.INSIDESITE: Sensor(zone.inside_sites),
     **dict.fromkeys((S.GEOMDIST, S.GEOMNORMAL, S.GEOMFROMTO), Sensor(distance.readings)),
     S.CONTACT: Sensor(contact.contacts, solution=True),
     S.E_POTENTIAL: Sensor(world.potential_energies),
