@@ -31,6 +31,7 @@ from jaxsim.sensors import (
     subtree,
     tendon,
     touch,
+    user,
     world,
     zone,
 )
@@ -95,6 +96,7 @@ SENSORS: dict[S, Sensor] = {
     S.E_POTENTIAL: Sensor(world.potential_energies),
     S.E_KINETIC: Sensor(world.kinetic_energies),
     S.CLOCK: Sensor(world.clocks),
+    S.USER: Sensor(user.unbound),
 }
 SUPPORTED_SENSORS: tuple[S, ...] = tuple(SENSORS)
 

@@ -1,12 +1,19 @@
 """Rangefinders, projections and zones beside MuJoCo's; their derivatives beside differences; a world of a batch."""
 
 import jax
+import jax.numpy as jnp
 import mujoco
 import numpy as np
 import oracle
 import pytest
 
 import jaxsim as js
+from jaxsim.core.enums import SensorType
+from jaxsim.dynamics.com import com_pos
+from jaxsim.dynamics.kinematics import kinematics
+from jaxsim.sensors.table import SENSORS
+
+RUN = jax.vmap(js.forward, (None, 0))
 
 FIELDS = "dist dir origin point normal depth"
 CAMERAS = ("down", "flat", "chip", "carried")
@@ -52,25 +59,18 @@ XML = f"""
 
 @pytest.fixture(scope="module")
 def scene():
-    """Both models, poses, a program of readings and their derivatives by poses, both ways, and its values."""
+    """Both models, poses of the bodies, and what is read in them."""
     mj, model = oracle.pair_of_xml(XML)
     rng, poses = np.random.default_rng(0), np.tile(mj.qpos0, (10, 1))
     for pose in poses[1:]:
         mujoco.mj_integratePos(mj, pose, 0.5 * rng.standard_normal(mj.nv), 1.0)
-    data = js.make_data(model)
-
-    def read(qpos):
-        return js.forward(model, data.replace(qpos=qpos)).sensordata
-
-    program = jax.jit(jax.vmap(lambda q, v, w: (*jax.jvp(read, (q,), (v,)), *jax.vjp(read, q)[1](w))))
-    along, weight = rng.standard_normal(poses.shape), rng.standard_normal((len(poses), mj.nsensordata))
-    along[:, [3, 4, 5, 6, 10, 11, 12, 13]] *= 0.3
-    return mj, model, poses, lambda q: program(q, along, weight), (along, weight)
+    batch = jax.vmap(lambda q: js.make_data(model).replace(qpos=q))(poses)
+    return mj, model, poses, batch, RUN(model, batch).sensordata
 
 
 def test_readings_are_mujocos(scene):
-    mj, _, poses, program, _ = scene
-    read, d, heard = program(poses)[0], mujoco.MjData(mj), []
+    mj, _, poses, _, read = scene
+    d, heard = mujoco.MjData(mj), []
     for pose, ours in zip(poses, read):
         d.qpos[:] = pose
         mujoco.mj_forward(mj, d)
@@ -83,10 +83,35 @@ def test_readings_are_mujocos(scene):
     assert 0.05 < (np.array(heard) == -1).mean() < 0.5
 
 
+def test_a_world_is_the_same_alone_and_in_a_batch(scene):
+    _, model, _, batch, read = scene
+    alone = RUN(model, jax.tree.map(lambda x: x[2:3], batch)).sensordata
+    np.testing.assert_array_equal(alone[0], read[2])
+
+
 def test_derivatives_are_those_of_differences(scene):
-    mj, _, poses, program, (along, weight) = scene
-    _, change, back = program(poses)
-    at = lambda h: np.asarray(program(poses + h * along)[0])  # noqa: E731
+    _, model, poses, _, _ = scene
+    rng, data = np.random.default_rng(1), js.make_data(model)
+    families = [
+        (np.flatnonzero(model.sensor_type == kind), SENSORS[kind].read)
+        for kind in (SensorType.RANGEFINDER, SensorType.CAMPROJECTION)
+    ]
+
+    def read(qpos):
+        d = com_pos(model, kinematics(model, data.replace(qpos=qpos)))
+        return jnp.concatenate([family(model, d, s).reshape(-1) for s, family in families])
+
+    @jax.jit
+    @jax.vmap
+    def program(qpos, along, weight):
+        value, change = jax.jvp(read, (qpos,), (along,))
+        return value, change, jax.vjp(read, qpos)[1](weight)[0]
+
+    size = sum(int(model.sensor_dim[s].sum()) for s, _ in families)
+    along, weight = rng.standard_normal(poses.shape), rng.standard_normal((len(poses), size))
+    along[:, [3, 4, 5, 6, 10, 11, 12, 13]] *= 0.3
+    _, change, back = program(poses, along, weight)
+    at = lambda h: np.asarray(program(poses + h * along, along, weight)[0])  # noqa: E731
     wide, narrow = ((at(h) - at(-h)) / (2 * h) for h in (2e-6, 1e-6))
     scale = 1 + np.abs(narrow)
     smooth = np.abs(wide - narrow) / scale < 1e-5  # as long as rays meet the same surfaces
@@ -94,18 +119,6 @@ def test_derivatives_are_those_of_differences(scene):
     assert (np.abs(change - narrow) / scale)[smooth].max() < 1e-6
     forward, backward = (np.sum(x * y, axis=1) for x, y in ((weight, change), (along, back)))
     assert np.abs(forward / backward - 1).max() < 1e-9
-
-
-@pytest.mark.usefixtures("float32")
-def test_a_world_is_the_same_alone_and_in_a_batch(scene):
-    _, model, poses, _, _ = scene
-    model = oracle.single(model)
-    batch = jax.vmap(lambda q: js.make_data(model).replace(qpos=q))(poses[:3].astype(np.float32))
-    run = jax.jit(jax.vmap(js.step, (None, 0)))
-    together = run(model, batch).sensordata
-    alone = run(model, jax.tree.map(lambda x: x[2:], batch)).sensordata
-    np.testing.assert_array_equal(alone[0], together[2])
-    assert np.isfinite(together).all()
 
 
 def test_fields_that_rays_cannot_meet_are_refused():
