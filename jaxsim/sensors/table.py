@@ -29,6 +29,7 @@ from jaxsim.sensors import (
     load,
     rangefinder,
     subtree,
+    tactile,
     tendon,
     touch,
     user,
@@ -96,6 +97,7 @@ SENSORS: dict[S, Sensor] = {
     S.E_POTENTIAL: Sensor(world.potential_energies),
     S.E_KINETIC: Sensor(world.kinetic_energies),
     S.CLOCK: Sensor(world.clocks),
+    S.TACTILE: Sensor(tactile.pads, solution=True),
     S.USER: Sensor(user.unbound),
 }
 SUPPORTED_SENSORS: tuple[S, ...] = tuple(SENSORS)

@@ -127,3 +127,11 @@ def test_fields_that_rays_cannot_meet_are_refused():
         <mujoco><asset><mesh name="m" builtin="sphere" params="2"/></asset>
         <worldbody><geom type="sdf" mesh="m"/><body><freejoint/><geom size=".1"/><site name="s"/></body></worldbody>
         <sensor><rangefinder site="s"/></sensor></mujoco>""")
+
+
+def test_how_far_objects_are_enclosed_is_refused():
+    """MuJoCo searches for that, and does not always find it."""
+    sensor = '<insidesite site="s" objtype="geom" objname="g" enclosed="true"/>'
+    bodies = '<site name="s" size=".5"/><body><freejoint/><geom name="g" size=".1"/></body>'
+    with pytest.raises(js.MjcfError, match="enclosed"):
+        js.load(f"<mujoco><worldbody>{bodies}</worldbody><sensor>{sensor}</sensor></mujoco>")
