@@ -11,7 +11,6 @@ import pytest
 
 import jaxsim as js
 from jaxsim.collision.order import ranks
-from jaxsim.collision.shape import NO_CONTACT
 from jaxsim.collision.slots import ContactSlots, pairs_of
 from jaxsim.constraint.rows import Rows, RowValues
 from jaxsim.constraint.solution import Solution
@@ -89,12 +88,10 @@ def test_derivatives_are_those_of_differences(scene):
     """By what a sensor reads: the contacts, their forces and the motion of the bodies."""
     mj, model, states, _ = scene
     rng, data, every = np.random.default_rng(2), js.make_data(model), np.arange(mj.nsensor)
-    table = pairs_of(model)
-    pair_of = {(a, b): i for i, (a, b) in enumerate(zip(table.geom1, table.geom2))}
 
     def reader(pair):
         def read(dist, pos, frame, force, cvel, subtree_com):
-            slots = ContactSlots(dist, pos, frame.reshape(-1, 3, 3), pair, None, None, None)
+            slots = ContactSlots(dist, pos, frame, pair, None, None, None)
             solution = Solution(slots, Rows(*[None] * len(Rows._fields)), RowValues(jnp.zeros(0), force))
             return contacts(model, data.replace(cvel=cvel, subtree_com=subtree_com), every, solution)
 
@@ -106,19 +103,14 @@ def test_derivatives_are_those_of_differences(scene):
         return value, change, jax.vjp(reader(pair), *x)[1](weight)
 
     for d in (states[2], states[4]):
-        idle = 16 - d.ncon
-        pair = np.array([*(pair_of[tuple(c.geom)] for c in d.contact), *[0] * idle], np.int32)
-        dist, pos, frame = (
-            np.concatenate([getattr(d.contact, name), np.full((idle, *shape), NO_CONTACT)])
-            for name, shape in (("dist", ()), ("pos", (3,)), ("frame", (9,)))
-        )
+        slots = oracle.slots_of(model, d, 16)
         force = rng.standard_normal((16, 6)) * (np.arange(16) < d.ncon)[:, None]
-        x = dist, pos, frame, force, d.cvel.copy(), d.subtree_com.copy()
+        x = slots.dist, slots.pos, slots.frame, force, d.cvel.copy(), d.subtree_com.copy()
         along = tuple(rng.standard_normal(y.shape) for y in x)
         along[0][d.ncon :] = 0
         weight = rng.standard_normal(mj.nsensordata)
-        _, change, back = both(pair, x, along, weight)
-        at = lambda h: np.asarray(both(pair, tuple(y + h * v for y, v in zip(x, along)), along, weight)[0])  # noqa: B023, E731
+        _, change, back = both(slots.pair, x, along, weight)
+        at = lambda h: np.asarray(both(slots.pair, tuple(y + h * v for y, v in zip(x, along)), along, weight)[0])  # noqa: B023, E731
         differences = (at(1e-6) - at(-1e-6)) / 2e-6
         assert oracle.error(change, differences) < 1e-8
         assert (np.abs(change) > 0.1).mean() > 0.05

@@ -11,12 +11,10 @@ import jaxsim as js
 from jaxsim.core.enums import DisableBit, EnableBit, SensorType
 from jaxsim.sensors.table import SUPPORTED_SENSORS
 
-ELSEWHERE = {
-    SensorType.GEOMDIST,
-    SensorType.GEOMNORMAL,
-    SensorType.GEOMFROMTO,
-    SensorType.CONTACT,
-}  # have their own files
+ELSEWHERE = {  # in files of their own
+    *(SensorType.GEOMDIST, SensorType.GEOMNORMAL, SensorType.GEOMFROMTO, SensorType.CONTACT, SensorType.RANGEFINDER),
+    *(SensorType.CAMPROJECTION, SensorType.INSIDESITE, SensorType.TACTILE, SensorType.USER),
+}
 OBJECTS = (
     "body", "link", "xbody", "link", "geom", "foot", "site", "tip", "camera", "eye", "camera", "track", "camera", "follow",
     "camera", "watch", "camera", "centre", "body", "world", "site", "wall", "geom", "floor", "site", "hand", "xbody", "lone",
