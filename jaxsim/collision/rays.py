@@ -13,8 +13,9 @@ import numpy as np
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
 from jaxsim.collision.compact import gather
+from jaxsim.collision.ray_field import field_facet, field_walls
 from jaxsim.collision.ray_shape import NORMALS, SURFACES, distance
-from jaxsim.collision.ray_triangles import Facet, field_walls, nearest_triangle, triangles_of
+from jaxsim.collision.ray_triangles import Facet, nearest_triangle, triangles_of
 from jaxsim.core.data import Data
 from jaxsim.core.enums import GeomType
 from jaxsim.core.model import Model
@@ -108,17 +109,22 @@ def _in_frames(d: Data, geoms: np.ndarray, start: Array, along: Array) -> tuple[
 def _facets(m: Model, geoms: np.ndarray, begin: Array, toward: Array) -> Facet:
     """Distances [r, c], places [r, c] in the list of geoms and normals [r, c, 3] of what rays meet of faceted geoms.
 
-    One candidate is the nearest triangle of all; there is one more for each height field.
+    One candidate is the nearest triangle of all meshes; there are two for each height field.
     """
-    triangles = triangles_of(m, geoms)
     fields = np.flatnonzero(m.geom_type[geoms] == GeomType.HFIELD)
+    meshes = np.flatnonzero(m.geom_type[geoms] == GeomType.MESH)
+    triangles = triangles_of(m, geoms[meshes]) if len(meshes) else None
 
     def of_ray(ray: tuple[Array, Array]) -> Facet:
-        start, along = ray
-        found = [nearest_triangle(triangles, start, along)]
+        (start, along), found = ray, []
+        if triangles is not None:
+            nearest = nearest_triangle(triangles, take(start, meshes), take(along, meshes))
+            found.append(nearest._replace(geom=jnp.asarray(meshes, jnp.int32)[nearest.geom]))
         for i in fields:
+            place = jnp.asarray(i, jnp.int32)
+            found.append(field_facet(m, geoms[i], start[i], along[i])._replace(geom=place))
             x, normal = field_walls(m, geoms[i], start[i], along[i])
-            found.append(Facet(x, jnp.asarray(i, jnp.int32), normal))
+            found.append(Facet(x, place, normal))
         return jax.tree.map(lambda *x: jnp.stack(x), *found)
 
     if begin.shape[0] <= AT_ONCE:
