@@ -24,11 +24,10 @@ XML = f"""
   <default><geom contype="0" conaffinity="0"/></default>
   <asset>
     <mesh name="m" vertex="-.2 -.2 -.15  .25 -.2 -.15  0 .3 -.15  0 0 .3  .1 .1 .25"/>
-    <hfield name="h" nrow="3" ncol="4" size=".4 .4 .2 .1" elevation="0 .2 .4 .1  .3 .9 .2 0  .5 .4 1 .2"/>
     <material name="clear" rgba="1 1 1 0"/>
   </asset>
   <worldbody>
-    <geom type="plane" size="3 3 .1" pos="0 0 -.6"/><geom type="hfield" hfield="h" pos=".9 .1 -.3"/>
+    <geom type="plane" size="3 3 .1" pos="0 0 -.6"/><geom type="box" size=".4 .3 .2" pos=".9 .1 -.3"/>
     <camera name="down" pos=".5 .1 1.5" resolution="9 7" fovy="60"/>
     <camera name="flat" pos=".5 .1 1.5" euler="10 20 0" resolution="7 6" projection="orthographic" fovy="2.5"/>
     <camera name="chip" pos=".3 -.1 1.6" euler="5 -12 30" resolution="10 8" sensorsize=".02 .015" focal=".015 .018"
