@@ -17,6 +17,7 @@ from jaxsim.constraint.solution import Solution
 from jaxsim.core.enums import DisableBit
 from jaxsim.sensors.contact import contacts
 
+RUN = jax.vmap(js.forward, (None, 0))
 DATA = "found force torque dist pos normal tangent"
 MATCHES = (
     *('geom1="a2"', 'geom1="floor" geom2="a1"', 'geom1="a1" geom2="floor"', 'body2="world"', 'body1="c" body2="e"'),
@@ -68,11 +69,11 @@ def scene():
         mujoco.mj_forward(mj, d)
         states.append(d)
     given = jax.tree.map(lambda *x: jnp.stack(x), *(oracle.put(model, d) for d in states))
-    return mj, model, states, jax.vmap(js.forward, (None, 0))(model, given)
+    return mj, model, states, given, RUN(model, given)
 
 
 def test_readings_are_mujocos(scene):
-    mj, _, states, data = scene
+    mj, _, states, _, data = scene
     heard = np.zeros(mj.nsensor, int)
     for i, d in enumerate(states):
         assert data.ncon[i] == d.ncon
@@ -84,9 +85,15 @@ def test_readings_are_mujocos(scene):
     assert not states[-1].ncon
 
 
+def test_a_world_is_the_same_alone_and_in_a_batch(scene):
+    _, model, _, given, data = scene
+    alone = RUN(model, jax.tree.map(lambda x: x[4:5], given))
+    np.testing.assert_array_equal(alone.sensordata[0], data.sensordata[4])
+
+
 def test_derivatives_are_those_of_differences(scene):
     """By what a sensor reads: the contacts, their forces and the motion of the bodies."""
-    mj, model, states, _ = scene
+    mj, model, states, _, _ = scene
     rng, data, every = np.random.default_rng(2), js.make_data(model), np.arange(mj.nsensor)
 
     def reader(pair):

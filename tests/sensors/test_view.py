@@ -1,19 +1,15 @@
-"""Rangefinders, projections and zones beside MuJoCo's; their derivatives beside differences; a world of a batch."""
+"""Rangefinders, projections and zones beside MuJoCo's; their derivatives beside differences."""
 
 import jax
-import jax.numpy as jnp
 import mujoco
 import numpy as np
 import oracle
 import pytest
 
 import jaxsim as js
-from jaxsim.core.enums import SensorType
 from jaxsim.dynamics.com import com_pos
 from jaxsim.dynamics.kinematics import kinematics
-from jaxsim.sensors.table import SENSORS
-
-RUN = jax.vmap(js.forward, (None, 0))
+from jaxsim.sensors.table import sensors
 
 FIELDS = "dist dir origin point normal depth"
 CAMERAS = ("down", "flat", "chip", "carried")
@@ -56,21 +52,27 @@ XML = f"""
 """
 
 
-@pytest.fixture(scope="module")
-def scene():
-    """Both models, poses of the bodies, and what is read in them."""
+def test_readings_are_mujocos_and_derivatives_those_of_differences():
     mj, model = oracle.pair_of_xml(XML)
-    rng, poses = np.random.default_rng(0), np.tile(mj.qpos0, (10, 1))
+    rng, poses, data = np.random.default_rng(0), np.tile(mj.qpos0, (10, 1)), js.make_data(model)
     for pose in poses[1:]:
         mujoco.mj_integratePos(mj, pose, 0.5 * rng.standard_normal(mj.nv), 1.0)
-    batch = jax.vmap(lambda q: js.make_data(model).replace(qpos=q))(poses)
-    return mj, model, poses, batch, RUN(model, batch).sensordata
 
+    def read(qpos):  # none of these sensors looks at forces or accelerations
+        return sensors(model, com_pos(model, kinematics(model, data.replace(qpos=qpos))), None, None).sensordata
 
-def test_readings_are_mujocos(scene):
-    mj, _, poses, _, read = scene
+    @jax.jit
+    @jax.vmap
+    def program(qpos, along, weight):
+        value, change = jax.jvp(read, (qpos,), (along,))
+        return value, change, jax.vjp(read, qpos)[1](weight)[0]
+
+    along, weight = rng.standard_normal(poses.shape), rng.standard_normal((len(poses), mj.nsensordata))
+    along[:, [3, 4, 5, 6, 10, 11, 12, 13]] *= 0.3
+    value, change, back = program(poses, along, weight)
+
     d, heard = mujoco.MjData(mj), []
-    for pose, ours in zip(poses, read):
+    for pose, ours in zip(poses, value):
         d.qpos[:] = pose
         mujoco.mj_forward(mj, d)
         for s in range(mj.nsensor):
@@ -81,35 +83,6 @@ def test_readings_are_mujocos(scene):
     assert (np.ptp(np.array(heard)[:, -len(ZONES) * len(OBJECTS) :], axis=0) > 0).mean() > 0.7
     assert 0.05 < (np.array(heard) == -1).mean() < 0.5
 
-
-def test_a_world_is_the_same_alone_and_in_a_batch(scene):
-    _, model, _, batch, read = scene
-    alone = RUN(model, jax.tree.map(lambda x: x[2:3], batch)).sensordata
-    np.testing.assert_array_equal(alone[0], read[2])
-
-
-def test_derivatives_are_those_of_differences(scene):
-    _, model, poses, _, _ = scene
-    rng, data = np.random.default_rng(1), js.make_data(model)
-    families = [
-        (np.flatnonzero(model.sensor_type == kind), SENSORS[kind].read)
-        for kind in (SensorType.RANGEFINDER, SensorType.CAMPROJECTION)
-    ]
-
-    def read(qpos):
-        d = com_pos(model, kinematics(model, data.replace(qpos=qpos)))
-        return jnp.concatenate([family(model, d, s).reshape(-1) for s, family in families])
-
-    @jax.jit
-    @jax.vmap
-    def program(qpos, along, weight):
-        value, change = jax.jvp(read, (qpos,), (along,))
-        return value, change, jax.vjp(read, qpos)[1](weight)[0]
-
-    size = sum(int(model.sensor_dim[s].sum()) for s, _ in families)
-    along, weight = rng.standard_normal(poses.shape), rng.standard_normal((len(poses), size))
-    along[:, [3, 4, 5, 6, 10, 11, 12, 13]] *= 0.3
-    _, change, back = program(poses, along, weight)
     at = lambda h: np.asarray(program(poses + h * along, along, weight)[0])  # noqa: E731
     wide, narrow = ((at(h) - at(-h)) / (2 * h) for h in (2e-6, 1e-6))
     scale = 1 + np.abs(narrow)
