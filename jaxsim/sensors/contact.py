@@ -190,11 +190,10 @@ def _sums(slots: ContactSlots, solution: Solution, match: Array) -> Array:
     sign, strength = match.astype(dtype)[:, :, None], vector.norm(push)
     weight = jnp.where(match != 0, strength[None], 0)
     total = jnp.sum(weight, axis=1)[:, None]
-    center = jnp.sum(weight[:, :, None] * slots.pos[None], axis=1) / jnp.maximum(total, MINVAL)
+    pos = jnp.where(jnp.any(match != 0, axis=0)[:, None], slots.pos, 0)[None]
+    center = jnp.sum(weight[:, :, None] * pos, axis=1) / jnp.maximum(total, MINVAL)
     force = jnp.sum(sign * push[None], axis=1)
-    moment = turn[None] + vector.cross(
-        slots.pos[None] - center[:, None], jnp.broadcast_to(push[None], (len(match), *push.shape))
-    )
+    moment = turn[None] + vector.cross(pos - center[:, None], jnp.broadcast_to(push[None], (len(match), *push.shape)))
     torque = jnp.sum(sign * moment, axis=1)
     found = jnp.sum(match != 0, axis=1, dtype=dtype)[:, None]
     frame = jnp.where(found > 0, jnp.asarray(WORLD_AXES[None], dtype), 0)

@@ -123,6 +123,8 @@ def test_derivatives_are_those_of_differences(scene):
         assert (np.abs(change) > 0.1).mean() > 0.05
         forward, backward = np.sum(weight * change), sum(np.sum(a * b) for a, b in zip(along, back))
         assert abs(forward - backward) < 1e-9 * abs(forward)
+        at_rest = both(slots.pair, (*x[:3], 0 * force, *x[4:]), along, weight)
+        assert all(np.isfinite(y).all() for y in jax.tree.leaves(at_rest))
 
 
 @pytest.mark.parametrize("flag", [0, DisableBit.MIDPHASE], ids=["tree", "all pairs"])
