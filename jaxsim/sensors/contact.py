@@ -58,7 +58,7 @@ TURNED = np.array([1, 1, 1, -1, 1, 1, -1, 1, 1, 1, 1, -1, -1, -1, -1, -1, -1, 1,
 
 
 def contacts(m: Model, d: Data, s: np.ndarray, solution: Solution) -> Array:
-    """CONTACT: the slots of each sensor, one sensor after the other; zeros in those without a contact."""
+    """CONTACT [sum of sensor_dim]: the slots of each sensor, one after the other; zeros in those without a contact."""
     reduce, slots, dtype = m.sensor_intprm[s, 1], solution.slots, d.qpos.dtype
     if slots is None:
         return jnp.zeros(int(m.sensor_dim[s].sum()), dtype)

@@ -46,7 +46,7 @@ class Rays(NamedTuple):
 
 
 def ranges(m: Model, d: Data, s: np.ndarray) -> Array:
-    """RANGEFINDER: the fields of each ray, one sensor after the other and row by row of an image.
+    """RANGEFINDER [sum of sensor_dim]: the fields of each ray, one sensor after the other and row by row of an image.
 
     Distance and depth are -1 where nothing is met, and direction, point and normal zero.
     """

@@ -22,7 +22,7 @@ Array = jax.Array
 
 
 def pads(m: Model, d: Data, s: np.ndarray, solution: Solution) -> Array:
-    """TACTILE: of all taxels the depth (m), then the speeds along two tangents (m/s), one sensor after the other."""
+    """TACTILE [sum of sensor_dim]: depths (m) of all taxels, then speeds along two tangents (m/s), sensor by sensor."""
     if solution.slots is None:
         return jnp.zeros(int(m.sensor_dim[s].sum()), d.qpos.dtype)
     return jnp.concatenate([_pad(m, d, int(i), solution.slots) for i in s])
