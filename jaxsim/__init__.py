@@ -26,6 +26,7 @@ from jaxsim.queries.jacobians import (
 from jaxsim.queries.mass_matrix import full_m, mul_m, solve_m
 from jaxsim.queries.motion import object_acceleration, object_velocity
 from jaxsim.queries.ray import ray
+from jaxsim.queries.sensor_noise import sensor_noise
 from jaxsim.rollout import rollout
 from jaxsim.stages.set_const import set_const
 from jaxsim.step import forward, inverse, step
@@ -70,6 +71,7 @@ __all__ = [
     "report",
     "reset",
     "rollout",
+    "sensor_noise",
     "set_const",
     "set_state",
     "solve_m",

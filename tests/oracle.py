@@ -12,6 +12,8 @@ import mujoco
 import numpy as np
 
 import jaxsim as js
+from jaxsim.collision.shape import NO_CONTACT
+from jaxsim.collision.slots import ContactSlots, pairs_of
 
 STATE = ("time", "qpos", "qvel", "act", "ctrl", "qacc_warmstart", "qfrc_applied", "xfrc_applied")
 MOCAP = ("eq_active", "mocap_pos", "mocap_quat")
@@ -110,3 +112,15 @@ def assert_equal(data: js.Data, d: mujoco.MjData, fields, tolerance: float = 1e-
 def single(tree):
     """Floating point leaves in float32."""
     return jax.tree.map(lambda x: x.astype(jnp.float32) if x.dtype.kind == "f" else x, tree)
+
+
+def slots_of(model: js.Model, d: mujoco.MjData, size: int) -> ContactSlots:
+    """MuJoCo's contacts in slots [size] of which pairs are chosen at run time, as colliders would have found them."""
+    table, idle = pairs_of(model), size - d.ncon
+    pair_of = {(a, b): i for i, (a, b) in enumerate(zip(table.geom1, table.geom2))}
+    pair = np.array([*(pair_of[tuple(c.geom)] for c in d.contact), *[0] * idle], np.int32)
+    dist, pos, frame = (
+        np.concatenate([getattr(d.contact, name), np.full((idle, *shape), NO_CONTACT)])
+        for name, shape in (("dist", ()), ("pos", (3,)), ("frame", (9,)))
+    )
+    return ContactSlots(dist, pos, frame.reshape(-1, 3, 3), pair, None, None, None)

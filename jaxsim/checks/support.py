@@ -27,7 +27,9 @@ from jaxsim.dynamics.armature import on_tendon
 from jaxsim.dynamics.tendon_bias import wrapping
 from jaxsim.mjcf.language.errors import MjcfError, Place, Problem
 from jaxsim.sensors.distance import unmeasured
+from jaxsim.sensors.rangefinder import unseen
 from jaxsim.sensors.table import SUPPORTED_SENSORS
+from jaxsim.sensors.tactile import unfelt
 
 Where = Callable[[str, int], Place]
 
@@ -115,6 +117,12 @@ def _elements(m: Model) -> Iterator[tuple[str, int, str]]:
     yield from _wrapping_armature(m)
     for sensor, geom in unmeasured(m):
         yield "sensor", sensor, f"the distance of a geom of type {geom.name.lower()} is not simulated"
+    for sensor, geom in unseen(m):
+        yield "sensor", sensor, f"a ray that meets a geom of type {geom.name.lower()} is not simulated"
+    for sensor, geom in unfelt(m):
+        yield "sensor", sensor, f"the touch of a geom of type {geom.name.lower()} is not simulated"
+    for i in np.flatnonzero((m.sensor_type == SensorType.INSIDESITE) & (m.sensor_intprm[:, 0] != 0)):
+        yield "sensor", int(i), "enclosed (how far the whole of an object is inside) is not simulated"
     for i in np.flatnonzero((np.asarray(m.sensor_delay) > 0) & (m.opt.integrator == Integrator.RK4)):
         yield "sensor", int(i), "delay with RK4 (MuJoCo keeps the reading of the last stage) is not simulated"
 

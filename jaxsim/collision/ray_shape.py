@@ -1,4 +1,4 @@
-"""Where rays cross the surfaces of analytical shapes (mju_rayGeom): pure geometry, for `js.ray` and touch sensors.
+"""Where rays cross the surfaces of analytical shapes (mju_rayGeom): pure geometry, for rays and touch sensors.
 
 A ray is start + x along for x >= 0, in the frame of the shape; x is in units of the length of `along`. Each
 shape offers a fixed number of crossings, and says which of them are real. All arrays have the same leading
@@ -111,4 +111,34 @@ SURFACES: dict[GeomType, Callable[[Array, Array, Array], Crossings]] = {
     GeomType.ELLIPSOID: _ellipsoid,
     GeomType.CYLINDER: _cylinder,
     GeomType.BOX: _box,
+}
+
+
+def _round_end(spot: Array, size: Array) -> Array:
+    along = spot[..., 2:]
+    return vector.join(spot[..., :2], along - jnp.clip(along, -size[..., 1:2], size[..., 1:2]))
+
+
+def _can(spot: Array, size: Array) -> Array:
+    """Of a cylinder's side or end, whichever the point is nearer to."""
+    height = spot[..., 2:]
+    end = jnp.abs(height) - size[..., 1:2] > vector.norm(spot[..., :2])[..., None] - size[..., :1]
+    flat = vector.join(jnp.zeros_like(spot[..., :2]), jnp.sign(height))
+    return jnp.where(end, flat, vector.join(spot[..., :2], jnp.zeros_like(height)))
+
+
+def _face(spot: Array, size: Array) -> Array:
+    """Of the face of a box that the point is nearest to."""
+    _, hot = vector.least(size - jnp.abs(spot))
+    return jnp.where(hot, jnp.sign(spot), 0)
+
+
+# along the outward normal, of any length but zero, at a point of the surface [..., 3]
+NORMALS: dict[GeomType, Callable[[Array, Array], Array]] = {
+    GeomType.PLANE: lambda spot, size: jnp.broadcast_to(jnp.asarray([0, 0, 1], spot.dtype), spot.shape),
+    GeomType.SPHERE: lambda spot, size: spot,
+    GeomType.CAPSULE: _round_end,
+    GeomType.ELLIPSOID: lambda spot, size: spot / (size * size),
+    GeomType.CYLINDER: _can,
+    GeomType.BOX: _face,
 }

@@ -12,6 +12,8 @@ from jaxsim.core.model import Model
 
 Array = jax.Array
 
+ORTHOGRAPHIC = 1  # of cam_projection (mjtProjection)
+
 
 def camera_frames(m: Model, d: Data, cameras: np.ndarray) -> tuple[Array, Array]:
     """Positions [n, 3] and orientations [n, 9] of the given cameras.
@@ -50,3 +52,21 @@ def _looking_at(backward: Array) -> Array:
     x = vector.normalize(vector.cross(up, z))
     y = vector.normalize(vector.cross(z, x))
     return jnp.stack([x, y, z], axis=2).reshape(-1, 9)
+
+
+def focal_lengths(m: Model, camera: int) -> np.ndarray:
+    """[2] focal lengths of a camera in pixels, from its chip or else from its field of view."""
+    height = m.cam_resolution[camera, 1]
+    fovy = np.deg2rad(m.cam_fovy[camera])
+    return _of_chip(m, camera, m.cam_intrinsic[camera, :2], np.full(2, 0.5 / np.tan(fovy / 2) * height))
+
+
+def principal_point(m: Model, camera: int) -> np.ndarray:
+    """[2] where the axis of a camera meets its image, in pixels from the upper left corner."""
+    return _of_chip(m, camera, m.cam_intrinsic[camera, 2:], m.cam_resolution[camera] / 2)
+
+
+def _of_chip(m: Model, camera: int, lengths: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
+    """Lengths [2] (m) on the chip of a camera in pixels, in the single precision of MuJoCo; without a chip, others."""
+    size, pixels = m.cam_sensorsize[camera].astype(np.float32), m.cam_resolution[camera].astype(np.float32)
+    return (lengths.astype(np.float32) / size * pixels).astype(float) if size.all() else otherwise

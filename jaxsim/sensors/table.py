@@ -17,7 +17,25 @@ from jaxsim.core.data import Data
 from jaxsim.core.enums import DataType, DisableBit
 from jaxsim.core.enums import SensorType as S
 from jaxsim.core.model import Model
-from jaxsim.sensors import actuator, distance, frame, imu, joint, limits, load, subtree, tendon, touch, world
+from jaxsim.sensors import (
+    actuator,
+    camera,
+    contact,
+    distance,
+    frame,
+    imu,
+    joint,
+    limits,
+    load,
+    rangefinder,
+    subtree,
+    tactile,
+    tendon,
+    touch,
+    user,
+    world,
+    zone,
+)
 from jaxsim.sensors.rne_post import body_acceleration
 
 Array = jax.Array
@@ -42,6 +60,8 @@ SENSORS: dict[S, Sensor] = {
     S.FORCE: Sensor(load.forces_torques, solution=True, cacc=True),
     S.TORQUE: Sensor(load.forces_torques, solution=True, cacc=True),
     S.MAGNETOMETER: Sensor(imu.magnetometers),
+    S.RANGEFINDER: Sensor(rangefinder.ranges),
+    S.CAMPROJECTION: Sensor(camera.projections),
     S.JOINTPOS: Sensor(joint.positions),
     S.JOINTVEL: Sensor(joint.velocities),
     S.TENDONPOS: Sensor(tendon.lengths),
@@ -71,10 +91,14 @@ SENSORS: dict[S, Sensor] = {
     S.SUBTREECOM: Sensor(subtree.subtree_coms),
     S.SUBTREELINVEL: Sensor(subtree.subtree_velocities),
     S.SUBTREEANGMOM: Sensor(subtree.subtree_velocities),
+    S.INSIDESITE: Sensor(zone.inside_sites),
     **dict.fromkeys((S.GEOMDIST, S.GEOMNORMAL, S.GEOMFROMTO), Sensor(distance.readings)),
+    S.CONTACT: Sensor(contact.contacts, solution=True),
     S.E_POTENTIAL: Sensor(world.potential_energies),
     S.E_KINETIC: Sensor(world.kinetic_energies),
     S.CLOCK: Sensor(world.clocks),
+    S.TACTILE: Sensor(tactile.pads, solution=True),
+    S.USER: Sensor(user.unbound),
 }
 SUPPORTED_SENSORS: tuple[S, ...] = tuple(SENSORS)
 
@@ -112,11 +136,13 @@ def _families(m: Model) -> dict[Sensor, np.ndarray]:
 def _cut_off(m: Model, values: Array) -> Array:
     """Clip real values [nsensordata] to +-cutoff and positive ones to cutoff, where it is positive.
 
-    To segments it is the largest length, and not that of coordinates.
+    To segments it is the largest length, and not that of coordinates; to contacts it is nothing.
     """
     owner = np.repeat(np.arange(m.nsensor), m.sensor_dim)
     kind = m.sensor_datatype[owner]
-    clipped = np.isin(kind, (DataType.REAL, DataType.POSITIVE)) & (m.sensor_type[owner] != S.GEOMFROMTO)
+    clipped = np.isin(kind, (DataType.REAL, DataType.POSITIVE)) & ~np.isin(
+        m.sensor_type[owner], (S.CONTACT, S.GEOMFROMTO)
+    )
     if not clipped.any():
         return values
     cutoff = take(m.sensor_cutoff, owner)

@@ -8,6 +8,7 @@ import oracle
 import pytest
 
 import jaxsim as js
+from jaxsim.collision.rays import meet, normals_of
 
 XML = """
 <mujoco>
@@ -107,16 +108,18 @@ def test_rays_meet_meshes_and_height_fields():
 
     def both(p, v):
         (x, geom), slope = jax.value_and_grad(lambda p: js.ray(model, data, p, v), has_aux=True)(p)
-        return x, geom, slope
+        met = meet(model, data, p[None], v[None], np.ones((1, mj.ngeom), bool))
+        return x, geom, slope, normals_of(model, data, p[None], v[None], met)[0]
 
-    distances, geoms, slopes = jax.jit(jax.vmap(both))(points, directions)
+    distances, geoms, slopes, normals = jax.jit(jax.vmap(both))(points, directions)
     assert np.isfinite(slopes).all()
     hits, moved = np.zeros(mj.ngeom + 1, int), np.random.default_rng(3).standard_normal(points.shape)
     for i in range(len(points)):
-        geom, ends = np.zeros(1, np.int32), []
-        x = mujoco.mj_ray(mj, d, points[i], directions[i], None, True, -1, geom)
+        geom, normal, ends = np.zeros(1, np.int32), np.zeros(3), []
+        x = mujoco.mj_ray(mj, d, points[i], directions[i], None, True, -1, geom, normal)
         assert int(geoms[i]) == geom[0], i
         assert oracle.error(distances[i], x) < 1e-9
+        assert oracle.error(normals[i], normal) < 1e-9
         hits[geom[0]] += 1
         for step in (1e-6, -1e-6):
             other = np.zeros(1, np.int32)

@@ -11,7 +11,10 @@ import jaxsim as js
 from jaxsim.core.enums import DisableBit, EnableBit, SensorType
 from jaxsim.sensors.table import SUPPORTED_SENSORS
 
-DISTANCES = (SensorType.GEOMDIST, SensorType.GEOMNORMAL, SensorType.GEOMFROMTO)  # in test_distance.py
+ELSEWHERE = {  # in files of their own
+    *(SensorType.GEOMDIST, SensorType.GEOMNORMAL, SensorType.GEOMFROMTO, SensorType.CONTACT, SensorType.RANGEFINDER),
+    *(SensorType.CAMPROJECTION, SensorType.INSIDESITE, SensorType.TACTILE, SensorType.USER),
+}
 OBJECTS = (
     "body", "link", "xbody", "link", "geom", "foot", "site", "tip", "camera", "eye", "camera", "track", "camera", "follow",
     "camera", "watch", "camera", "centre", "body", "world", "site", "wall", "geom", "floor", "site", "hand", "xbody", "lone",
@@ -196,7 +199,7 @@ def _wrong(mj: mujoco.MjModel, ours, theirs, tolerance: float = 1e-9) -> dict[st
 @pytest.mark.parametrize("xml", [ALL, FREE_FLIGHT], ids=["held", "free"])
 def test_every_sensor(xml, rng):
     mj, model = oracle.pair_of_xml(xml)
-    assert set(mj.sensor_type) == set(SUPPORTED_SENSORS) - {*DISTANCES}
+    assert set(mj.sensor_type) == set(SUPPORTED_SENSORS) - ELSEWHERE
     seen = np.zeros(mj.nsensordata)
     for _ in range(8):
         d = _random_state(mj, rng)
@@ -206,7 +209,7 @@ def test_every_sensor(xml, rng):
         seen = np.maximum(seen, np.abs(d.sensordata))
     # nothing passes for being zero: every type has a sensor that reads something
     heard = {int(mj.sensor_type[i]) for i in range(mj.nsensor) if seen[mj.sensor_adr[i] :][: mj.sensor_dim[i]].any()}
-    assert heard == set(SUPPORTED_SENSORS) - {*DISTANCES}
+    assert heard == set(SUPPORTED_SENSORS) - ELSEWHERE
 
 
 def test_sensors_of_files(models, rng):

@@ -63,7 +63,7 @@ SENSORS = {
 }
 # values per field of a contact (found force torque dist pos normal tangent linvel angvel) and of a ray
 CONTACT_SIZES = (1, 3, 3, 1, 3, 3, 3, 3, 3)
-FORCES, VELOCITIES = 0b0_0000_0110, 0b1_1000_0000
+FORCES, VELOCITIES, NETFORCE = 0b0_0000_0110, 0b1_1000_0000, 3
 RAY_SIZES = (1, 3, 3, 3, 3, 1)
 
 _OBJECTS = ("site", "camera", "joint", "tendon", "actuator", "body", "geom")
@@ -148,6 +148,8 @@ def _contact(sensor: Item, index: Index) -> None:
     if sensor.num <= 0:
         raise Fault("num must be positive")
     data = _data(sensor, "condata", CONTACT_SIZES)
+    if data & VELOCITIES and sensor.reduce == NETFORCE:
+        raise Fault("data: linvel and angvel are of single contacts, not of the sum of all with reduce='netforce'")
     sensor.intprm = [data, sensor.reduce, sensor.num]
     sensor.needstage = Stage.ACC if data & FORCES else Stage.VEL if data & VELOCITIES else Stage.POS
 
