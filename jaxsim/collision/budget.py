@@ -50,7 +50,7 @@ def with_budgets(m: Model, max_contacts: int | None = None, chosen: Mapping[str,
     t = m.topology.replace(geom_block=blocks_of(m))
     if max_contacts is not None:
         given[CONTACTS] = max_contacts
-    contacts = int(given.get(CONTACTS, default_nconmax(t, flags)))
+    contacts = int(given.get(CONTACTS, default_nconmax(t, flags, int(m.opt.sdf_initpoints))))
     budgets = _possible(t, flags, contacts) | _of_fields(m, given)
     for name, value in given.items():
         if name not in budgets:

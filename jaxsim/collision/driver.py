@@ -17,10 +17,13 @@ from jaxsim.collision.convex.penetration import Accuracy
 from jaxsim.collision.height_field import PRISM, filled, prisms
 from jaxsim.collision.pairs import Pairs, groups
 from jaxsim.collision.params import PairParams, pair_params
+from jaxsim.collision.sdf.contact import sdf_contacts
+from jaxsim.collision.sdf.field import served as served_fields
+from jaxsim.collision.sdf.field import solids
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape
-from jaxsim.collision.shapes import formed, shapes_of
+from jaxsim.collision.shapes import formed, placed, shapes_of
 from jaxsim.collision.slots import ContactSlots, fill_slots, fixed_pairs, group_budget, pairs_of
-from jaxsim.collision.table import COLLIDERS
+from jaxsim.collision.table import COLLIDERS, contacts_of
 from jaxsim.core.data import Data
 from jaxsim.core.enums import MINVAL, DisableBit, GeomType
 from jaxsim.core.model import Model
@@ -64,12 +67,12 @@ def collide(m: Model, d: Data) -> ContactSlots | None:
                 slots, needed = _broadphase(m, d, members, reach)
                 demand[group_name(kinds)] = needed
             tests.append(_tests(m, kinds, members, reach, slots))
-            rows.append(_rows(loose, slots, COLLIDERS[kinds][1]))
+            rows.append(_rows(loose, slots, _count(m, kinds)))
         if len(tiled):
             row, needed = _of_tiles(m, near, kinds, index)
             demand[group_name(kinds)] = needed
             tests.append(_tests(m, kinds, pairs, None, row))
-            rows.append(jnp.repeat(row, COLLIDERS[kinds][1]))
+            rows.append(jnp.repeat(row, _count(m, kinds)))
     pair = None if fixed_pairs(m) is not None else jnp.concatenate(rows)
     found = Candidates(*(jnp.concatenate(x) if len(x) > 1 else x[0] for x in zip(*_tested(m, d, tests))))
     return fill_slots(m, found, pair, params, demand)
@@ -132,11 +135,17 @@ def _tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
     for large in (False, True):
         those = [i for i in general if any(is_large(t, int(g)) for g in tests[i].among) == large]
         found.update(zip(those, _convex_tested(m, d, [tests[i] for i in those])))
+    fields = [i for i, x in enumerate(tests) if COLLIDERS[x.kinds][0] is sdf_contacts]
+    found.update(zip(fields, _fields_tested(m, d, [tests[i] for i in fields])))
     for i, x in enumerate(tests):
         if i not in found:
             a, b = (shapes_of(m, d, g, x.among) for g in x.geoms)
             found[i] = jax.vmap(COLLIDERS[x.kinds][0])(a, b, x.reach)
-    return [_in_reach(found[i], x) for i, x in enumerate(tests)]
+    return [_in_reach(found[i], x, _count(m, x.kinds)) for i, x in enumerate(tests)]
+
+
+def _count(m: Model, kinds: tuple[int, int]) -> int:
+    return contacts_of(kinds, int(m.opt.sdf_initpoints))
 
 
 def _convex_tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
@@ -150,8 +159,24 @@ def _convex_tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
     several = not m.opt.disables(DisableBit.MULTICCD) and any(COLLIDERS[x.kinds][1] > 1 for x in tests)
     accuracy = Accuracy(m.opt.ccd_tolerance, m.opt.ccd_iterations)
     found = jax.vmap(lambda a, b, r: convex(served, a, b, r, accuracy, several))(a, b, reach)
+    return _split(found, tests)
+
+
+def _split(found: Candidates, tests: list[_Tests]) -> list[Candidates]:
+    """The candidates of each of the tests."""
     ends = np.cumsum([len(x.reach) for x in tests])
     return [Candidates(*(y[end - len(x.reach) : end] for y in found)) for x, end in zip(tests, ends)]
+
+
+def _fields_tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
+    """Candidates [n, sdf_initpoints] of tests with signed distance fields, all at once."""
+    if not tests:
+        return []
+    kinds = served_fields(m.topology, tuple(np.unique(np.concatenate([x.among for x in tests])).tolist()))
+    shapes = [[placed(m, d, g)._replace(data=solids(m, kinds, g)) for g in x.geoms] for x in tests]
+    a, b = (jax.tree.map(lambda *x: jnp.concatenate(x), *side) for side in zip(*shapes))
+    points, iterations = int(m.opt.sdf_initpoints), int(m.opt.sdf_iterations)
+    return _split(jax.vmap(lambda a, b: sdf_contacts(kinds, a, b, points, iterations))(a, b), tests)
 
 
 def _formed(m: Model, d: Data, tests: _Tests, served: Library) -> tuple[Shape, Shape]:
@@ -159,9 +184,8 @@ def _formed(m: Model, d: Data, tests: _Tests, served: Library) -> tuple[Shape, S
     return first or formed(m, d, tests.geoms[0], served), formed(m, d, tests.geoms[1], served)
 
 
-def _in_reach(found: Candidates, tests: _Tests) -> Candidates:
+def _in_reach(found: Candidates, tests: _Tests, ncon: int) -> Candidates:
     """Candidates [n * k] in a row, as many of each pair as its types can have."""
-    ncon = COLLIDERS[tests.kinds][1]
     found = jax.tree.map(lambda x: x[:, :ncon].reshape(-1, *x.shape[2:]), found)
     reach = jnp.broadcast_to(tests.reach[:, None], (*tests.reach.shape, ncon)).reshape(-1)
     return found._replace(dist=jnp.where(found.dist <= reach, found.dist, NO_CONTACT))

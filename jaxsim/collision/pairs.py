@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsim.collision.table import COLLIDERS
+from jaxsim.collision.table import COLLIDERS, contacts_of
 from jaxsim.core.enums import DisableBit, GeomType
 from jaxsim.core.topology import Topology, per_topology
 
@@ -159,21 +159,24 @@ _TYPICAL = {
 }
 
 
-def _most(kinds: tuple[int, int]) -> int:
+def _most(kinds: tuple[int, int], sdf_initpoints: int) -> int:
     """The most contacts of two geoms (mjMAXCONPAIR with a height field)."""
-    return 50 if kinds[0] == GeomType.HFIELD else COLLIDERS.get(kinds, (None, 8))[1]
+    if kinds[0] == GeomType.HFIELD:
+        return 50
+    return contacts_of(kinds, sdf_initpoints) if kinds in COLLIDERS else 8
 
 
-def default_nconmax(t: Topology, disableflags: int) -> int:
+def default_nconmax(t: Topology, disableflags: int, sdf_initpoints: int) -> int:
     """Slots of the contact buffer: every possible contact if they are few, else what the geoms typically have."""
     pairs = candidate_pairs(t, disableflags)
     if not len(pairs):
         return 0
-    every = sum(len(index) * _most(kinds) for kinds, index in groups(pairs, t))
+    every = sum(len(index) * _most(kinds, sdf_initpoints) for kinds, index in groups(pairs, t))
     involved = np.unique(np.concatenate([pairs.geom1, pairs.geom2]))
     moving = involved[t.body_weldid[t.geom_bodyid[involved]] != 0]
     # of the geoms of a linkage about half touch something at the same time, even in a heap on the floor
     bodies_in_tree = np.bincount(t.body_rootid, minlength=t.nbody)[t.body_rootid]
     share = np.where(bodies_in_tree[t.geom_bodyid[moving]] > 1, 0.5, 1.0)
-    typical = 6 + sum(s * _TYPICAL.get(GeomType(int(k)), 8) for s, k in zip(share, t.geom_type[moving]))
+    each = _TYPICAL | {GeomType.SDF: sdf_initpoints}
+    typical = 6 + sum(s * each.get(GeomType(int(k)), 8) for s, k in zip(share, t.geom_type[moving]))
     return int(min(every, max(16, np.ceil(typical))))

@@ -26,7 +26,7 @@ def shapes_of(m: Model, d: Data, geom: Index, among: np.ndarray) -> Shape:
         geom: indices, which may be traced.
         among: geoms that they may be, of any type.
     """
-    shape = _placed(m, d, geom)
+    shape = placed(m, d, geom)
     if isinstance(geom, np.ndarray) and len(geom) and m.geom_type[geom[0]] != GeomType.MESH:
         return shape
     meshes = among[m.geom_type[among] == GeomType.MESH]
@@ -35,10 +35,11 @@ def shapes_of(m: Model, d: Data, geom: Index, among: np.ndarray) -> Shape:
 
 def formed(m: Model, d: Data, geom: Index, served: Library) -> Shape:
     """Geoms [n] of any types that a library serves, for the convex routine."""
-    return _placed(m, d, geom)._replace(data=forms(served, m.geom_size, geom))
+    return placed(m, d, geom)._replace(data=forms(served, m.geom_size, geom))
 
 
-def _placed(m: Model, d: Data, geom: Index) -> Shape:
+def placed(m: Model, d: Data, geom: Index) -> Shape:
+    """Geoms [n] without data."""
     pos, mat, size = (_rows(x, geom) for x in (d.geom_xpos, d.geom_xmat, m.geom_size))
     return Shape(pos, mat.reshape(-1, 3, 3), size)
 

@@ -309,6 +309,8 @@ class Deduced:
     hassurfacevel: bool = flag("", "whether surfaces move: the surfacevel of some geom was not zero at load")
     hasadhesion: bool = flag("", "whether surfaces stick: the adhesion of some geom or pair was not zero at load")
     geom_hasfluid: Flags = flag("ngeom", "whether the geom feels the fluid as an ellipsoid: its fluidshape at load")
+    geom_sdf: Ints = integer("ngeom", "what gives its signed distance: see collision.sdf; -1 where it is of its type")
+    geom_sdfconst: Reals = real("ngeom,10", "m, 1", "constants of the signed distances of mujoco.sdf.* plugins")
 
 
 SIZES = fields_of(Sizes)
