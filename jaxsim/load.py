@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 
 from jaxsim.checks.support import admit
+from jaxsim.collision.sdf.user import SignedDistance, with_distances
 from jaxsim.core.model import Model, from_fields
 from jaxsim.mjcf import MjcfError, Problem, compile_mjcf
 from jaxsim.mjcf.assembly.compile import NO_MEMORY
@@ -18,6 +19,7 @@ def load(
     budgets: Mapping[str, int] | None = None,
     assets: Mapping[str, bytes] | None = None,
     packages: Mapping[str, str | os.PathLike] | None = None,
+    sdf: Mapping[str, SignedDistance] | None = None,
     compile_only: bool = False,
 ) -> Model:
     """Compile an MJCF or URDF model.
@@ -29,6 +31,9 @@ def load(
         assets: contents of files by name, looked up before the disk.
         packages: folders by the NAME in package://NAME/FILE, as URDFs refer to files; by default the nearest
             folder of that name among those that the model is in and those beside them.
+        sdf: signed distances of geoms of type sdf, by name: JAX functions of a point [3] (m) in the geom's frame
+            that give one number (m), negative inside, in place of the plugin or mesh, which still gives inertia and
+            bounds.
         compile_only: return the Model even if some of its features cannot be simulated yet.
 
     Returns:
@@ -39,11 +44,15 @@ def load(
             250,000 bodies, joints, geoms, sites, cameras and lights are possible, as many items of each other
             kind, 15,000 degrees of freedom, 134 million numbers in one array, and sizes of 1e18 m
             (jaxsim.mjcf.language.bounds).
-        ValueError: the model has no budget of a name; the message lists them.
+        KeyError: `sdf` names no geom.
+        ValueError: the model has no budget of a name; the message lists them. Or `sdf` has a function for a geom of
+            another type, or one that does not give one number.
     """
     compiled = compile_mjcf(source, dict(assets) if assets else None, packages)
     try:
         model = from_fields(compiled, compiled.names)
+        if sdf:
+            model = with_distances(model, sdf)
         return admit(model, max_contacts, compile_only, lambda kind, index: _place(compiled, kind, index), budgets)
     except MemoryError as error:
         raise MjcfError([Problem(_place(compiled, "model", 0), f"{NO_MEMORY}: {error}")]) from None

@@ -87,6 +87,7 @@ def deduced(source: Any) -> dict[str, Any]:
         "geom_hasfluid": np.asarray(source.geom_fluid)[:, 0] > 0,
     }
     plugin = {
+        "sdf_functions": (),
         "geom_sdf": np.asarray(getattr(source, "sdf", np.full(source.ngeom, -1)), np.int32),
         "geom_sdfconst": np.asarray(getattr(source, "sdf_constants", np.zeros((source.ngeom, 10)))),
     }

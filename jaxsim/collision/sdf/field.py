@@ -25,7 +25,7 @@ from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology, per_topology
 
 Array = jax.Array
-OCTREE = -1
+OCTREE, USER = -1, -2
 
 
 class Solid(NamedTuple):
@@ -105,6 +105,9 @@ def served(t: Topology, geoms: tuple[int, ...]) -> Served:
 def _kind(t: Topology, geom_type: int, which: int) -> Kind:
     if geom_type != GeomType.SDF:
         return _primitive(geom_type)
+    if which <= USER:
+        function = t.sdf_functions[USER - which]
+        return differentiated(lambda p, s: jax.vmap(function)(p))
     return _plugin(NAMES[which])
 
 

@@ -19,7 +19,7 @@ from jaxsim.core.enums import (
     TrnType,
     WrapType,
 )
-from jaxsim.core.fields.field import fields_of, flag, integer, real, size, text
+from jaxsim.core.fields.field import Child, fields_of, flag, integer, real, size, text
 
 Ints = np.ndarray
 Flags = np.ndarray
@@ -310,6 +310,7 @@ class Deduced:
     hasadhesion: bool = flag("", "whether surfaces stick: the adhesion of some geom or pair was not zero at load")
     geom_hasfluid: Flags = flag("ngeom", "whether the geom feels the fluid as an ellipsoid: its fluidshape at load")
     geom_sdf: Ints = integer("ngeom", "what gives its signed distance: see collision.sdf; -1 where it is of its type")
+    sdf_functions: tuple = Child("the user's signed distances, see js.load")  # type: ignore[assignment]
     geom_sdfconst: Reals = real("ngeom,10", "m, 1", "constants of the signed distances of mujoco.sdf.* plugins")
 
 

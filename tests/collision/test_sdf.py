@@ -1,0 +1,239 @@
+"""Signed distance fields: contacts with every other type are MuJoCo's, and follow when the solids move."""
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+import pytest
+
+import jaxsim as js
+from jaxsim.collision.driver import collide
+from jaxsim.collision.sdf.contact import sdf_contacts
+from jaxsim.collision.sdf.field import served, solids
+from jaxsim.collision.sdf.search import Overlap, overlap_points
+from jaxsim.collision.shape import NO_CONTACT, make_frame
+from jaxsim.collision.shapes import placed as placed_shapes
+from jaxsim.collision.slots import fixed_pairs, pairs_of
+from jaxsim.dynamics.kinematics import kinematics
+
+GEOMS = {
+    "plane": 'type="plane" size="1 1 1" pos="0 0 -.2"/>',
+    "sphere": 'type="sphere" size=".2"/>',
+    "capsule": 'type="capsule" size=".1 .25"/>',
+    "ellipsoid": 'type="ellipsoid" size=".15 .2 .3"/>',
+    "cylinder": 'type="cylinder" size=".15 .2"/>',
+    "box": 'type="box" size=".15 .2 .25"/>',
+    "mesh": 'type="mesh" mesh="tip"/>',
+}
+TIP = "-.2 -.2 -.15  .25 -.2 -.15  0 .3 -.15  0 0 .3  .1 .1 .25"
+CONFIG = {
+    "torus": {"radius1": ".3", "radius2": ".12"},
+    "bowl": {"radius": ".4", "height": ".15", "thickness": ".04"},
+    "bolt": {"radius": ".27"},
+    "nut": {},
+    "gear": {"alpha": ".3", "diameter": ".8", "teeth": "17", "innerdiameter": ".3"},
+}
+
+
+def field(kind):
+    return f'type="sdf" mesh="{kind}"><plugin instance="{kind}"/></geom>'
+
+
+def scene(geoms, kinds, points=8, iterations=10):
+    """XML of free geoms by name, the plugins' shapes among them, of which only those with 'sdf' in it collide."""
+    config = {k: "".join(f'<config key="{a}" value="{b}"/>' for a, b in CONFIG[k].items()) for k in kinds}
+    plugins = "".join(
+        f'<plugin plugin="mujoco.sdf.{k}"><instance name="{k}">{c}</instance></plugin>' for k, c in config.items()
+    )
+    meshes = "".join(f'<mesh name="{k}"><plugin instance="{k}"/></mesh>' for k in kinds)
+    bodies = "".join(
+        f'<geom name="{name}" contype="0" {geom}'
+        if "plane" in geom
+        else f'<body><freejoint/><geom name="{name}" contype="{int("sdf" in geom)}" {geom}</body>'
+        for name, geom in geoms.items()
+    )
+    return f"""<mujoco><option sdf_iterations="{iterations}" sdf_initpoints="{points}"/>
+      <extension>{plugins}</extension><asset><mesh name="tip" vertex="{TIP}"/>{meshes}</asset>
+      <worldbody>{bodies}</worldbody></mujoco>"""
+
+
+class Scene:
+    def __init__(self, xml, poses, span, **load):
+        self.mj = mujoco.MjModel.from_xml_string(xml)
+        self.model = js.load(xml, max_contacts=400, **load)
+        self.data = js.make_data(self.model)
+        rng = np.random.default_rng(0)
+        n = self.mj.nq // 7
+        quat = rng.normal(size=(poses, n, 4))
+        quat /= np.linalg.norm(quat, axis=2, keepdims=True)
+        place = rng.uniform(-span, span, (poses, n, 3))
+        self.qpos = np.concatenate([place, quat], axis=2).reshape(poses, -1)
+
+    def contacts(self, qpos):
+        """Rows of dist, pos and normal, and the two geoms of each, -1 where there is no contact."""
+        found = collide(self.model, kinematics(self.model, self.data.replace(qpos=qpos)))
+        rows = jnp.concatenate([found.dist[:, None], found.pos, found.frame[:, 0]], axis=1)
+        pairs = pairs_of(self.model)
+        pair = np.stack([pairs.geom1, pairs.geom2], axis=1)
+        if found.pair is None:
+            geoms = jnp.asarray(pair[fixed_pairs(self.model)])
+        else:
+            geoms = jnp.asarray(pair)[jnp.minimum(found.pair, len(pair) - 1)]
+        geoms = jnp.where((found.dist < NO_CONTACT)[:, None], geoms, -1)
+        return rows, geoms.astype(rows.dtype)
+
+    def theirs(self, qpos):
+        d = mujoco.MjData(self.mj)
+        d.qpos[:] = qpos
+        mujoco.mj_forward(self.mj, d)
+        return np.column_stack([d.contact.dist, d.contact.pos, d.contact.frame[:, :3]]), d.contact.geom
+
+
+def errors(scene, run):
+    """Of each pair of geoms, by their names: for each of MuJoCo's contacts the least error of ours, and the difference
+    of their numbers in each pose."""
+    rows, geoms = jax.tree.map(np.asarray, run(scene.qpos))
+    found, uneven = {}, {}
+    for k, qpos in enumerate(scene.qpos):
+        theirs, owner = scene.theirs(qpos)
+        for pair in {tuple(p) for p in owner} | {tuple(p) for p in geoms[k].astype(int) if p[0] >= 0}:
+            mine, reference = rows[k][(geoms[k] == pair).all(1)], theirs[(owner == pair).all(1)]
+            name = tuple(scene.mj.geom(int(g)).name for g in pair)
+            uneven.setdefault(name, []).append(len(mine) - len(reference))
+            each = [np.abs(mine - r).max(1).min(initial=9) for r in reference]
+            found.setdefault(name, []).append(np.array(each))
+    return found, uneven
+
+
+def test_contacts_with_every_type_are_those_of_mujoco():
+    """With a torus, whose slope MuJoCo computes as exactly as we do.
+
+    The first start is a corner of the overlap of the boxes, the second lies in its middle: where that of a box is all
+    of it, MuJoCo's rounding decides on which side of a crease the search goes on.
+    """
+    s = Scene(scene(GEOMS | {"ring": field("torus"), "other": field("torus")}, ["torus"]), 12, 0.3)
+    found, uneven = errors(s, jax.jit(jax.vmap(s.contacts)))
+    for first in [*GEOMS, "ring"]:
+        poses = [e for (a, _), es in found.items() if a == first for e in es]
+        counts = [n for (a, _), ns in uneven.items() if a == first for n in ns]
+        assert sum(map(len, poses)) >= 10, first
+        if first == "box":
+            assert np.abs(counts).max() <= 2
+            assert max(np.sort(e)[:-2].max(initial=0) for e in poses) < 1e-9
+        else:
+            assert not np.any(counts), first
+            each = np.concatenate(poses)
+            assert np.median(each) < 1e-13 and np.max(each) < 1e-7, first
+
+
+def test_shapes_of_the_plugins_are_those_of_mujoco():
+    """MuJoCo takes slopes of these as differences, with errors of 1e-8, so that here and there a step has another length."""
+    geoms = {"ball": GEOMS["sphere"]} | {kind: field(kind) for kind in CONFIG if kind != "torus"}
+    xml = scene(geoms, [k for k in CONFIG if k != "torus"])
+    s = Scene(xml.replace('size=".2"', 'size=".1"'), 12, 0.35)
+    assert s.model.geom_sdf.tolist() == [-1, 1, 2, 3, 4]
+    found, uneven = errors(s, jax.jit(jax.vmap(s.contacts)))
+    assert np.mean(np.concatenate([*uneven.values()]) != 0) < 0.1
+    for kind, share in {"bowl": 0.9, "bolt": 0.9, "nut": 0.9, "gear": 0.75}.items():  # a gear's distance has jumps
+        each = np.concatenate([e for pair, es in found.items() if kind in pair for e in es])
+        assert len(each) > 50 and np.quantile(each, share) < 3e-7, kind
+
+
+def ring_and_ball():
+    """A model of a torus and a ball that overlap in each of 6 poses; and a function of the user's for the torus."""
+    geoms = {"ball": GEOMS["sphere"], "ring": field("torus")}
+
+    def distance(point):
+        across = jnp.sqrt(point[0] ** 2 + point[1] ** 2) - 0.3
+        return jnp.sqrt(across**2 + point[2] ** 2) - 0.12
+
+    s = Scene(scene(geoms, ["torus"]), 6, 0.2)
+    return s, Scene(scene(geoms, ["torus"]), 6, 0.2, sdf={"ring": distance})
+
+
+def test_contacts_follow_the_solids():
+    """Derivatives in both modes are differences of contacts whose points are solved for anew; alone is as in a batch."""
+    s, other = ring_and_ball()
+    kinds = served(s.model.topology, (0, 1))
+    along = np.random.default_rng(1).normal(size=s.qpos.shape)
+
+    def sides(qpos):
+        d = kinematics(s.model, s.data.replace(qpos=qpos))
+        one, two = (placed_shapes(s.model, d, np.array([g])) for g in (0, 1))
+        a, b = (x._replace(data=solids(s.model, kinds, np.array([g]))) for g, x in enumerate((one, two)))
+        return jax.tree.map(lambda x: x[0], (a, b))
+
+    def overlap(qpos):
+        a, b = sides(qpos)
+        turn = a.mat.T @ b.mat
+        return b, Overlap(a.data, b.data, turn, a.mat.T @ (b.pos - a.pos))
+
+    def solved(qpos, start):
+        """Points that have moved to where the conditions of those at `start` are met, and how stiff these are."""
+        x, first = jax.lax.stop_gradient(overlap_points(kinds, overlap(start)[1], 8, 10)[0]), overlap(start)[1]
+
+        def conditions(x, o):
+            one, two, down1, down2 = (y[0] for y in o.slopes(kinds, x[None]))
+            return jnp.concatenate([(one - two)[None], down1 + down2]), down1 - down2
+
+        def one(x):
+            wanted, across = conditions(x, first)
+            frame = make_frame(across, jnp.zeros(3))
+            project = lambda y: jnp.concatenate([y[:1], frame[1:] @ y[1:]])  # noqa: E731
+            miss = lambda x: project(conditions(x, overlap(qpos)[1])[0] - wanted)  # noqa: E731
+            curved = frame[1:] @ jax.jacfwd(lambda x: conditions(x, first)[0][1:])(x) @ frame[1:].T
+            for _ in range(4):
+                x = x - jnp.linalg.solve(jax.jacfwd(miss)(x), miss(x))
+            return x, jnp.linalg.eigvalsh(curved)[0]
+
+        return jax.vmap(one)(x)
+
+    def contacts(qpos):
+        found = sdf_contacts(kinds, *sides(qpos), 8, 10)
+        return jnp.concatenate([found.dist[:, None], found.pos, found.normal], axis=1)
+
+    def fresh(qpos, start):
+        x, stiff = solved(qpos, start)
+        b, o = overlap(qpos)
+        first, second, down1, down2 = o.slopes(kinds, x)
+        unit = lambda y: y / jnp.linalg.norm(y, axis=1, keepdims=True)  # noqa: E731
+        normal = unit(unit(down2) - unit(down1)) @ b.mat.T
+        dist = jnp.maximum(first, second)[:, None]
+        return jnp.concatenate([dist, b.pos[None] + x @ b.mat.T + 0.5 * dist * normal, normal], axis=1), stiff
+
+    def all_of(qpos, along):
+        weight = jnp.cos(jnp.arange(56.0)).reshape(8, 7)
+        value, exact = jax.jvp(contacts, (qpos,), (along,))
+        touching = value[:, :1] < NO_CONTACT
+        scalar = lambda q: jnp.sum(jnp.where(touching, weight * contacts(q), 0))  # noqa: E731
+        back = jnp.sum(jax.grad(scalar)(qpos) * along)
+        high, stiff = fresh(qpos + 1e-6 * along, qpos)
+        low, _ = fresh(qpos - 1e-6 * along, qpos)
+        return value, exact, (high - low) / 2e-6, stiff, back, jnp.sum(jnp.where(touching, weight * exact, 0))
+
+    value, exact, difference, stiff, back, forth = jax.tree.map(np.asarray, jax.jit(jax.vmap(all_of))(s.qpos, along))
+    firm = (value[..., 0] < NO_CONTACT) & (stiff > 0.1)
+    assert firm.sum() > 10 and np.isfinite(exact).all()
+    error = np.abs(exact - difference).max(2) / (1 + np.abs(exact).max(2))
+    assert error[firm].max() < 1e-6
+    np.testing.assert_allclose(back, forth, 1e-9, 1e-9)
+
+    rows, geoms = jax.tree.map(np.asarray, jax.jit(jax.vmap(s.contacts))(s.qpos))
+    alone = jax.jit(s.contacts)
+    for k, qpos in enumerate(s.qpos[:3]):
+        np.testing.assert_array_equal(rows[k], alone(qpos)[0])
+    theirs, _ = jax.jit(jax.vmap(other.contacts))(s.qpos)
+    assert (geoms >= 0).any() and other.model.geom_sdf.tolist() == [-1, -2]
+    here = (geoms >= 0).all(2)
+    np.testing.assert_allclose(rows[here], np.asarray(theirs)[here], 1e-9, 1e-9)
+
+
+def test_functions_of_users_are_checked():
+    xml = scene({"ball": GEOMS["sphere"], "ring": field("torus")}, ["torus"])
+    for functions, error, words in (
+        ({"rink": jnp.sum}, KeyError, "closest: ring"),
+        ({"ball": jnp.sum}, ValueError, "geom 'ball' is a sphere"),
+        ({"ring": jnp.abs}, ValueError, r"gives float64\[3\] for a point"),
+    ):
+        with pytest.raises(error, match=words):
+            js.load(xml, sdf=functions)
