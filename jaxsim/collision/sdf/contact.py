@@ -96,7 +96,8 @@ def _settled(kinds: Served, x: Array, o: Overlap, along: Array, moved: Overlap) 
     slide = -vector.matvec_t(tangent, vector.matvec(inverse, vector.matvec(tangent, total)))
     square = jnp.maximum(jnp.sum(across * across, axis=1, keepdims=True), MINVAL)
     step = slide - across * gap[:, None] / square
-    return jnp.where(jnp.isfinite(step), step, 0)
+    usable = jnp.isfinite(jnp.sum(across, axis=1) + jnp.sum(inverse, axis=(1, 2)))
+    return jnp.where(usable[:, None], step, 0)
 
 
 def _pseudo_inverse(x: Array, least: Array) -> Array:
