@@ -82,22 +82,22 @@ def _settled(kinds: Served, x: Array, o: Overlap, along: Array, moved: Overlap) 
     at = (x, o.turn, o.offset, solids)
     (_, across, _), (gap, _, total) = jax.jvp(conditions, at, (along, moved.turn, moved.offset, changes))
     across = lax.stop_gradient(across)
-    basis = make_frame(across, jnp.zeros_like(across))  # [n, 3, 3]
-    tangent = basis[:, 1:]
+    basis = make_frame(across, jnp.zeros_like(across))  # [n, 3, 3], of which the first row is along the normal
+    normal, tangent = basis[:, 0], basis[:, 1:]
 
     def changed(direction: Array) -> Array:
         return jax.jvp(lambda x: conditions(x, *at[1:])[2], (x,), (direction,))[1]
 
-    curved = jax.vmap(changed, 1, 1)(tangent)  # [n, 2, 3]
-    stiff = jnp.sum(tangent[:, :, None] * curved[:, None], axis=3)
-    stiff = 0.5 * (stiff + jnp.swapaxes(stiff, 1, 2))
+    curved = lax.stop_gradient(jax.vmap(changed, 1, 1)(basis))  # [n, 3, 3]
+    length = jnp.maximum(vector.norm(across), MINVAL)
+    lift = -(gap / length)[:, None]
+    total = total + curved[:, 0] * lift
+    stiff = jnp.sum(tangent[:, :, None] * curved[:, None, 1:], axis=3)
     least = FREE / safe_norm(lax.stop_gradient(o.b.aabb[3:]))
-    inverse = lax.stop_gradient(_pseudo_inverse(stiff, least))
+    inverse = _pseudo_inverse(0.5 * (stiff + jnp.swapaxes(stiff, 1, 2)), least)
     slide = -vector.matvec_t(tangent, vector.matvec(inverse, vector.matvec(tangent, total)))
-    square = jnp.maximum(jnp.sum(across * across, axis=1, keepdims=True), MINVAL)
-    step = slide - across * gap[:, None] / square
-    usable = jnp.isfinite(jnp.sum(across, axis=1) + jnp.sum(inverse, axis=(1, 2)))
-    return jnp.where(usable[:, None], step, 0)
+    usable = jnp.isfinite(length + jnp.sum(inverse, axis=(1, 2)))
+    return jnp.where(usable[:, None], slide + normal * lift, 0)
 
 
 def _pseudo_inverse(x: Array, least: Array) -> Array:
