@@ -19,6 +19,7 @@ import numpy as np
 from jaxsim.algebra.select import take
 from jaxsim.algebra.signed_distance import NAMES, PLUGINS
 from jaxsim.collision.compact import gather
+from jaxsim.collision.sdf.octree import octree_distance
 from jaxsim.collision.sdf.primitives import SLOPES
 from jaxsim.core.enums import GeomType
 from jaxsim.core.model import Model
@@ -95,16 +96,26 @@ class Served(NamedTuple):
 @per_topology
 def served(t: Topology, geoms: tuple[int, ...]) -> Served:
     """The kinds of some geoms, each once."""
-    keys = [(int(t.geom_type[g]), int(t.geom_sdf[g]) if t.geom_type[g] == GeomType.SDF else 0) for g in geoms]
+    keys = [_key(t, g) for g in geoms]
     each = sorted(set(keys))
     of_geom = np.full(t.ngeom, -1, np.int32)
     of_geom[list(geoms)] = [each.index(k) for k in keys]
     return Served(tuple(_kind(t, *key) for key in each), of_geom)
 
 
-def _kind(t: Topology, geom_type: int, which: int) -> Kind:
+def _key(t: Topology, geom: int) -> tuple[int, int, int]:
+    """What tells the kinds of geoms apart: type, function, and the mesh of an octree."""
+    if t.geom_type[geom] != GeomType.SDF:
+        return int(t.geom_type[geom]), 0, 0
+    which = int(t.geom_sdf[geom])
+    return int(GeomType.SDF), which, int(t.geom_dataid[geom]) if which == OCTREE else 0
+
+
+def _kind(t: Topology, geom_type: int, which: int, mesh: int) -> Kind:
     if geom_type != GeomType.SDF:
         return _primitive(geom_type)
+    if which == OCTREE:
+        return differentiated(octree_distance(t, mesh))
     if which <= USER:
         function = t.sdf_functions[USER - which]
         return differentiated(lambda p, s: jax.vmap(function)(p))
