@@ -149,9 +149,7 @@ def _gear_constants(
 
 
 PLUGINS = {
-    "torus": Plugin(
-        {"radius1": 0.35, "radius2": 0.15}, lambda a, b: (a + b, a + b, b), lambda a, b: (a, b), _torus
-    ),
+    "torus": Plugin({"radius1": 0.35, "radius2": 0.15}, lambda a, b: (a + b, a + b, b), lambda a, b: (a, b), _torus),
     "bowl": Plugin(
         {"height": 0.4, "radius": 1.0, "thickness": 0.02},
         lambda h, r, t: (r + t,) * 3,

@@ -17,12 +17,11 @@ from jaxsim.collision.convex.penetration import Accuracy
 from jaxsim.collision.height_field import PRISM, filled, prisms
 from jaxsim.collision.pairs import Pairs, groups
 from jaxsim.collision.params import PairParams, pair_params
+from jaxsim.collision.sdf.collider import fields_met
 from jaxsim.collision.sdf.contact import sdf_contacts
-from jaxsim.collision.sdf.field import served as served_fields
-from jaxsim.collision.sdf.field import solids
 from jaxsim.collision.sdf.mesh import mesh_contacts
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape
-from jaxsim.collision.shapes import corners, formed, placed, shapes_of
+from jaxsim.collision.shapes import formed, shapes_of
 from jaxsim.collision.slots import ContactSlots, fill_slots, fixed_pairs, group_budget, pairs_of
 from jaxsim.collision.table import COLLIDERS, contacts_of
 from jaxsim.core.data import Data
@@ -138,7 +137,10 @@ def _tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
         found.update(zip(those, _convex_tested(m, d, [tests[i] for i in those])))
     for collider in (sdf_contacts, mesh_contacts):
         those = [i for i, x in enumerate(tests) if COLLIDERS[x.kinds][0] is collider]
-        found.update(zip(those, _fields_tested(m, d, [tests[i] for i in those])))
+        if those:
+            some = [tests[i] for i in those]
+            among = np.unique(np.concatenate([x.among for x in some]))
+            found.update(zip(those, _split(fields_met(m, d, collider, [x.geoms for x in some], among), some)))
     for i, x in enumerate(tests):
         if i not in found:
             a, b = (shapes_of(m, d, g, x.among) for g in x.geoms)
@@ -168,23 +170,6 @@ def _split(found: Candidates, tests: list[_Tests]) -> list[Candidates]:
     """The candidates of each of the tests."""
     ends = np.cumsum([len(x.reach) for x in tests])
     return [Candidates(*(y[end - len(x.reach) : end] for y in found)) for x, end in zip(tests, ends)]
-
-
-def _fields_tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
-    """Candidates [n, k] of tests with signed distance fields, all at once, either of meshes or of other geoms."""
-    if not tests:
-        return []
-    collider, among = COLLIDERS[tests[0].kinds][0], np.unique(np.concatenate([x.among for x in tests]))
-    meshes = among[m.geom_type[among] == GeomType.MESH]
-    kinds = served_fields(m.topology, tuple(np.setdiff1d(among, meshes).tolist()))
-    shapes = []
-    for x in tests:
-        a, b = (placed(m, d, g) for g in x.geoms)
-        data = corners(m, x.geoms[0], meshes) if len(meshes) else solids(m, kinds, x.geoms[0])
-        shapes.append((a._replace(data=data), b._replace(data=solids(m, kinds, x.geoms[1]))))
-    a, b = (jax.tree.map(lambda *x: jnp.concatenate(x), *side) for side in zip(*shapes))
-    points, iterations = int(m.opt.sdf_initpoints), int(m.opt.sdf_iterations)
-    return _split(jax.vmap(lambda a, b: collider(kinds, a, b, points, iterations))(a, b), tests)
 
 
 def _formed(m: Model, d: Data, tests: _Tests, served: Library) -> tuple[Shape, Shape]:

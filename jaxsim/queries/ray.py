@@ -10,8 +10,9 @@ import numpy as np
 
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
-from jaxsim.collision.ray_shape import SURFACES, distance
+from jaxsim.collision.ray_shape import distance
 from jaxsim.collision.ray_triangles import field_walls, nearest_triangle, triangles_of
+from jaxsim.collision.sdf.ray import field_distances
 from jaxsim.core.data import Data
 from jaxsim.core.enums import GeomType
 from jaxsim.core.model import Model
@@ -47,9 +48,6 @@ def ray(
 
     Returns:
         The distance in units of the direction's length, -1 if nothing is met; and the index of the geom, or -1.
-
-    Raises:
-        ValueError: a geom that counts is a signed distance field.
     """
     geoms = _that_count(model, geomgroup, static, bodyexclude)
     distances: list[Array] = [jnp.full(1, jnp.inf, data.geom_xpos.dtype)]
@@ -58,7 +56,10 @@ def ray(
     for kind in np.unique(model.geom_type[geoms[~faceted]]):
         chosen = geoms[model.geom_type[geoms] == kind]
         start, along = _in_frames(data, chosen, point, direction)
-        distances.append(distance(GeomType(int(kind)), start, along, take(model.geom_size, chosen)))
+        if kind == GeomType.SDF:
+            distances.append(field_distances(model, chosen, start, along))
+        else:
+            distances.append(distance(GeomType(int(kind)), start, along, take(model.geom_size, chosen)))
         ids.append(chosen)
     if faceted.any():
         chosen = geoms[faceted]
@@ -94,8 +95,4 @@ def _that_count(m: Model, geomgroup: tuple[bool, ...] | None, static: bool, body
         counts &= m.body_weldid[m.geom_bodyid] != 0
     if geomgroup is not None:
         counts &= np.asarray(geomgroup, bool)[np.clip(m.geom_group, 0, len(geomgroup) - 1)]
-    missing = np.flatnonzero(counts & ~np.isin(m.geom_type, [*SURFACES, *FACETED]))
-    if len(missing):
-        kind = GeomType(int(m.geom_type[missing[0]])).name.lower()
-        raise ValueError(f"ray: geom {missing[0]} is a {kind}, which rays cannot meet; leave its group out")
     return np.flatnonzero(counts)

@@ -17,7 +17,7 @@ from jaxsim.algebra import vector
 from jaxsim.collision.sdf.field import Served
 from jaxsim.collision.sdf.search import Overlap, overlap_points
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape, make_frame, safe_norm, to_world
-from jaxsim.core.enums import MAXVAL, MINVAL
+from jaxsim.core.enums import MINVAL
 
 Array = jax.Array
 
@@ -43,7 +43,7 @@ def _known(x: Array, touching: Array) -> Array:
 
 def placed(kinds: Served, o: Overlap, b: Shape, x: Array, touching: Array) -> Candidates:
     """Candidates at points [n, 3] in the frame of b, on the surface where both distances are the same."""
-    x = _carried(kinds, x, o.a.kind, o.b.kind, o)
+    x = _carried(kinds, x, o)
     first, second, down1, down2 = o.slopes(kinds, x)
     dist = jnp.maximum(first, second)
     across = down2 / safe_norm(down2) - down1 / safe_norm(down1)
@@ -53,14 +53,14 @@ def placed(kinds: Served, o: Overlap, b: Shape, x: Array, touching: Array) -> Ca
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _carried(kinds: Served, x: Array, kind1: Array, kind2: Array, o: Overlap) -> Array:
+def _carried(kinds: Served, x: Array, o: Overlap) -> Array:
     """The points [n, 3] where they are, which follow the solids when these move."""
     return x
 
 
 @_carried.defjvp
 def _(kinds: Served, primals, tangents):
-    x, kind1, kind2, o = primals
+    x, o = primals
     moved = tangents[-1]
     # half of the velocity that a has at the points, as seen from b
     seen = vector.matvec(moved.turn[None], x) + moved.offset[None]

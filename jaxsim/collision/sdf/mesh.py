@@ -45,7 +45,7 @@ def mesh_contacts(kinds: Served, a: Shape, b: Shape, points: int, iterations: in
 
 class _Found(NamedTuple):
     x: Array  # [MOST, 3] m in the mesh's frame
-    count: Array  # [] int32
+    number: Array  # [] int32
     block: Array  # [] int32
 
 
@@ -61,7 +61,7 @@ def _search(kinds: Served, a: Shape, b: Shape, points: int, iterations: int) -> 
     share = jnp.asarray(_spread(points), corner.dtype)
 
     def unfinished(f: _Found) -> Array:
-        return (f.block * BLOCK < total) & (f.count < MOST)
+        return (f.block * BLOCK < total) & (f.number < MOST)
 
     def search(f: _Found) -> _Found:
         face = lax.dynamic_slice(order, (f.block * BLOCK,), (BLOCK,))
@@ -69,14 +69,14 @@ def _search(kinds: Served, a: Shape, b: Shape, points: int, iterations: int) -> 
         inside = (inside & (face < n)[:, None]).reshape(-1)
         local = gather(a.data, face)  # [k, 3, 3]
         x = jnp.sum(weight[..., None] * local[:, None], axis=2).reshape(-1, 3)
-        place = np.arange(MOST, dtype=np.int32) - f.count
+        place = np.arange(MOST, dtype=np.int32) - f.number
         fresh = gather(x, gather(chosen(inside, MOST), jnp.maximum(place, 0)))
-        count = f.count + jnp.sum(inside, dtype=jnp.int32)
+        count = f.number + jnp.sum(inside, dtype=jnp.int32)
         return _Found(jnp.where((place < 0)[:, None], f.x, fresh), jnp.minimum(count, MOST), f.block + 1)
 
     zero = jnp.zeros((), jnp.int32)
     f = lax.while_loop(unfinished, search, _Found(jnp.zeros((MOST, 3), corner.dtype), zero, zero))
-    return f.x, np.arange(MOST, dtype=np.int32) < f.count
+    return f.x, jnp.arange(MOST, dtype=jnp.int32) < f.number
 
 
 def _spread(points: int) -> np.ndarray:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jaxsim.algebra import vector
 from jaxsim.collision.shape import safe_norm

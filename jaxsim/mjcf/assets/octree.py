@@ -131,7 +131,7 @@ def _balance(tree: _Tree) -> None:
 
 
 def _hanging(tree: _Tree) -> tuple[Array, list[Array], Array]:
-    """Corners that lie on larger neighbours, the corners of these that they depend on, and the level [k] of the cell."""
+    """Corners on larger neighbours, the corners of these that they depend on, and the level [k] of the cell."""
     leaves = tree.leaves()
     other = tree.neighbours(leaves)
     row, side = np.nonzero((other >= 0) & (tree.level[other] < tree.level[leaves][:, None]))
@@ -145,7 +145,7 @@ def _hanging(tree: _Tree) -> tuple[Array, list[Array], Array]:
     found: dict[int, tuple[Array, int]] = {}
     for i, j in zip(*np.nonzero(depends)):
         if number[i, j] not in found:
-            bits = CORNER[np.all(half[i, j] | (CORNER == offset[i, j]), axis=1)]
+            bits = CORNER[np.all(half[i, j] | (offset[i, j] == CORNER), axis=1)]
             found[number[i, j]] = _number(tree.place[larger[i]] + bits * wide[i]), tree.level[cell[i]]
     corner = np.array(list(found), int)
     return corner, [x for x, _ in found.values()], np.array([k for _, k in found.values()], int)
