@@ -1,10 +1,9 @@
 """Loading models from MJCF or URDF, files or text."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from jaxsim.checks.support import admit
-from jaxsim.collision.sdf.user import SignedDistance, with_distances
 from jaxsim.core.model import Model, from_fields
 from jaxsim.mjcf import MjcfError, Problem, compile_mjcf
 from jaxsim.mjcf.assembly.compile import NO_MEMORY
@@ -19,7 +18,8 @@ def load(
     budgets: Mapping[str, int] | None = None,
     assets: Mapping[str, bytes] | None = None,
     packages: Mapping[str, str | os.PathLike] | None = None,
-    sdf: Mapping[str, SignedDistance] | None = None,
+    sdf: Mapping[str, Callable] | None = None,
+    colliders: Mapping[tuple[str, str], Callable] | None = None,
     compile_only: bool = False,
 ) -> Model:
     """Compile an MJCF or URDF model.
@@ -34,6 +34,8 @@ def load(
         sdf: signed distances of geoms of type sdf, by name: JAX functions of a point [3] (m) in the geom's frame
             that give one number (m), negative inside, in place of the plugin or mesh, which still gives inertia and
             bounds.
+        colliders: functions that find contacts in place of ours, by two types of geoms ("sphere", "box", ...) or by
+            two names of geoms: of two shapes and a distance [] (m), giving Candidates (jaxsim.collision.shape).
         compile_only: return the Model even if some of its features cannot be simulated yet.
 
     Returns:
@@ -44,16 +46,15 @@ def load(
             250,000 bodies, joints, geoms, sites, cameras and lights are possible, as many items of each other
             kind, 15,000 degrees of freedom, 134 million numbers in one array, and sizes of 1e18 m
             (jaxsim.mjcf.language.bounds).
-        KeyError: `sdf` names no geom.
+        KeyError: `sdf` or `colliders` name no geom.
         ValueError: the model has no budget of a name; the message lists them. Or `sdf` has a function for a geom of
-            another type, or one that does not give one number.
+            another type, or one that does not give one number, or `colliders` one that gives no Candidates.
     """
     compiled = compile_mjcf(source, dict(assets) if assets else None, packages)
     try:
         model = from_fields(compiled, compiled.names)
-        if sdf:
-            model = with_distances(model, sdf)
-        return admit(model, max_contacts, compile_only, lambda kind, index: _place(compiled, kind, index), budgets)
+        place = lambda kind, index: _place(compiled, kind, index)  # noqa: E731
+        return admit(model, max_contacts, compile_only, place, budgets, sdf, colliders)
     except MemoryError as error:
         raise MjcfError([Problem(_place(compiled, "model", 0), f"{NO_MEMORY}: {error}")]) from None
 

@@ -318,6 +318,7 @@ class Deduced:
     geom_hasfluid: Flags = flag("ngeom", "whether the geom feels the fluid as an ellipsoid: its fluidshape at load")
     geom_sdf: Ints = integer("ngeom", "what gives its signed distance: see collision.sdf; -1 where it is of its type")
     sdf_functions: tuple = Child("the user's signed distances, see js.load")  # type: ignore[assignment]
+    colliders: tuple = Child("the user's colliders, see js.load")  # type: ignore[assignment]
     geom_sdfconst: Reals = real("ngeom,10", "m, 1", "constants of the signed distances of mujoco.sdf.* plugins")
 
 
