@@ -141,20 +141,13 @@ def test_shapes_of_the_plugins_are_those_of_mujoco():
 
 
 def ring_and_ball():
-    """A model of a torus and a ball in 8 poses; and a function of the user's for the torus."""
-    geoms = {"ball": GEOMS["sphere"], "ring": field("torus")}
-
-    def distance(point):
-        across = jnp.sqrt(point[0] ** 2 + point[1] ** 2) - 0.3
-        return jnp.sqrt(across**2 + point[2] ** 2) - 0.12
-
-    s = Scene(scene(geoms, ["torus"]), 8, 0.2)
-    return s, Scene(scene(geoms, ["torus"]), 8, 0.2, sdf={"ring": distance})
+    """A torus and a ball in 8 poses."""
+    return Scene(scene({"ball": GEOMS["sphere"], "ring": field("torus")}, ["torus"]), 8, 0.2)
 
 
 def test_contacts_follow_the_solids():
     """Derivatives in both modes are differences of contacts whose points are solved for anew."""
-    s, _ = ring_and_ball()
+    s = ring_and_ball()
     kinds = served(s.model.topology, (0, 1))
     along = np.random.default_rng(1).normal(size=s.qpos.shape)
 
@@ -224,20 +217,31 @@ def test_contacts_follow_the_solids():
 
 
 def test_a_world_alone_and_in_a_batch(optimized):
-    """Bit by bit the same; and a function of the user's in place of the plugin makes the plugin's contacts."""
-    s, other = ring_and_ball()
+    """Bit by bit the same."""
+    s = ring_and_ball()
     run = jax.jit(jax.vmap(batched(s.contacts)))
     rows, geoms = jax.tree.map(np.asarray, run(s.qpos))
     for k in (0, 3, 7):
         np.testing.assert_array_equal(run(s.qpos[k : k + 1])[0][0], rows[k])
-    theirs, _ = jax.jit(jax.vmap(batched(other.contacts)))(s.qpos)
-    here = (geoms >= 0).all(2)
-    assert here.sum() > 30 and other.model.geom_sdf.tolist() == [-1, -2]
-    np.testing.assert_allclose(rows[here], np.asarray(theirs)[here], 1e-9, 1e-9)
+    assert np.sum((geoms >= 0).all(2)) > 30
 
 
-def test_functions_of_users_are_checked():
+def test_functions_of_users():
+    """They serve in place of a plugin, with their gradients; what is none is refused."""
     xml = scene({"ball": GEOMS["sphere"], "ring": field("torus")}, ["torus"])
+
+    def distance(point):
+        across = jnp.sqrt(point[0] ** 2 + point[1] ** 2) - 0.3
+        return jnp.sqrt(across**2 + point[2] ** 2) - 0.12
+
+    points = jnp.asarray(np.random.default_rng(0).normal(size=(20, 3)))
+    each = []
+    for model in (js.load(xml), js.load(xml, sdf={"ring": distance})):
+        kinds = served(model.topology, (1,))
+        ring = jax.tree.map(lambda x: x[0], solids(model, kinds, np.array([1])))
+        each.append(jax.jit(kinds.slope)(points, ring))
+    assert model.geom_sdf.tolist() == [-1, -2]
+    jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, 1e-12, 1e-12), *each)
     for functions, error, words in (
         ({"rink": jnp.sum}, KeyError, "closest: ring"),
         ({"ball": jnp.sum}, ValueError, "geom 'ball' is a sphere"),
@@ -245,3 +249,48 @@ def test_functions_of_users_are_checked():
     ):
         with pytest.raises(error, match=words):
             js.load(xml, sdf=functions)
+
+
+def test_a_nut_turns_down_a_bolt():
+    """Over 0.8 s beside MuJoCo: by its weight along the thread, as far down and around."""
+    plugins = "".join(
+        f'<plugin plugin="mujoco.sdf.{kind}"><instance name="{kind}"><config key="radius" value="{radius}"/></instance>'
+        "</plugin>"
+        for kind, radius in (("nut", 0.26), ("bolt", 0.255))
+    )
+    nut, bolt = (f'<geom type="sdf" mesh="{k}"><plugin instance="{k}"/></geom>' for k in ("nut", "bolt"))
+    mesh = "".join(f'<mesh name="{k}"><plugin instance="{k}"/></mesh>' for k in ("nut", "bolt"))
+    xml = f"""<mujoco><option sdf_iterations="10" sdf_initpoints="20"/><extension>{plugins}</extension>
+      <asset>{mesh}</asset><default><geom solref="0.01 1" solimp=".95 .99 .0001" friction="0.01"/></default>
+      <worldbody><body euler="180 0 0">{bolt}</body>
+        <body pos="-0.0012496 0.00329058 0.830362" quat="-0.000212626 0.999996 -0.00200453 0.00185878">
+        <joint type="free" damping="30"/>{nut}</body></worldbody></mujoco>"""
+    mj, model = mujoco.MjModel.from_xml_string(xml), js.load(xml)
+    d = mujoco.MjData(mj)
+    _, path = jax.jit(lambda data: js.rollout(model, data, jnp.zeros((400, 0))))(js.make_data(model))
+    qpos = np.asarray(path["qpos"])
+    mujoco.mj_step(mj, d, 400)
+    assert mj.qpos0[2] - d.qpos[2] > 0.005 and np.isfinite(qpos).all()
+    np.testing.assert_allclose(mj.qpos0[2] - qpos[-1, 2], mj.qpos0[2] - d.qpos[2], rtol=0.01)
+    np.testing.assert_allclose(qpos[-1], d.qpos, atol=5e-4)
+
+
+def test_meshes_by_their_octrees():
+    """Octrees are MuJoCo's, but for vertices in single precision; and so are contacts, whose slopes MuJoCo takes as
+    differences where a point is beyond the octree."""
+    mesh = f'<mesh name="tip" scale="2 2 2" vertex="{TIP}"/>'
+    bodies = "".join(
+        f'<body><freejoint/><geom name="{name}" {geom}</body>'
+        for name, geom in {"ball": GEOMS["sphere"], "one": 'type="sdf" mesh="tip"/>'}.items()
+    )
+    xml = f'<mujoco><option sdf_initpoints="8"/><asset>{mesh}</asset><worldbody>{bodies}</worldbody></mujoco>'
+    s = Scene(xml, 10, 0.3)
+    for name in ("mesh_octadr", "mesh_octnum", "oct_child"):
+        np.testing.assert_array_equal(getattr(s.model, name), getattr(s.mj, name))
+    for name in ("oct_aabb", "oct_coeff"):
+        np.testing.assert_allclose(getattr(s.model, name), getattr(s.mj, name), atol=1e-7)
+    s.model = js.put_model(s.mj, max_contacts=200)
+    found, uneven = errors(s, jax.jit(jax.vmap(s.contacts)))
+    each = np.concatenate(found["ball", "one"])
+    assert len(each) > 40 and not np.any(uneven["ball", "one"])
+    assert np.median(each) < 1e-13 and np.quantile(each, 0.95) < 1e-6
