@@ -1,7 +1,7 @@
 """Loading models from MJCF or URDF, files or text."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from jaxsim.checks.support import admit
 from jaxsim.core.model import Model, from_fields
@@ -18,6 +18,8 @@ def load(
     budgets: Mapping[str, int] | None = None,
     assets: Mapping[str, bytes] | None = None,
     packages: Mapping[str, str | os.PathLike] | None = None,
+    sdf: Mapping[str, Callable] | None = None,
+    colliders: Mapping[tuple[str, str], Callable] | None = None,
     compile_only: bool = False,
 ) -> Model:
     """Compile an MJCF or URDF model.
@@ -29,6 +31,11 @@ def load(
         assets: contents of files by name, looked up before the disk.
         packages: folders by the NAME in package://NAME/FILE, as URDFs refer to files; by default the nearest
             folder of that name among those that the model is in and those beside them.
+        sdf: signed distances of geoms of type sdf, by name: JAX functions of a point [3] (m) in the geom's frame
+            that give one number (m), negative inside, in place of the plugin or mesh, which still gives inertia and
+            bounds.
+        colliders: functions that find contacts in place of ours, by two types of geoms ("sphere", "box", ...) or by
+            two names of geoms: of two shapes and a distance [] (m), giving Candidates (jaxsim.collision.shape).
         compile_only: return the Model even if some of its features cannot be simulated yet.
 
     Returns:
@@ -39,12 +46,15 @@ def load(
             250,000 bodies, joints, geoms, sites, cameras and lights are possible, as many items of each other
             kind, 15,000 degrees of freedom, 134 million numbers in one array, and sizes of 1e18 m
             (jaxsim.mjcf.language.bounds).
-        ValueError: the model has no budget of a name; the message lists them.
+        KeyError: `sdf` or `colliders` name no geom.
+        ValueError: the model has no budget of a name; the message lists them. Or `sdf` has a function for a geom of
+            another type, or one that does not give one number, or `colliders` one that gives no Candidates.
     """
     compiled = compile_mjcf(source, dict(assets) if assets else None, packages)
     try:
         model = from_fields(compiled, compiled.names)
-        return admit(model, max_contacts, compile_only, lambda kind, index: _place(compiled, kind, index), budgets)
+        place = lambda kind, index: _place(compiled, kind, index)  # noqa: E731
+        return admit(model, max_contacts, compile_only, place, budgets, sdf, colliders)
     except MemoryError as error:
         raise MjcfError([Problem(_place(compiled, "model", 0), f"{NO_MEMORY}: {error}")]) from None
 

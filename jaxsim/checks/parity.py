@@ -27,11 +27,13 @@ STAGES = (
 )  # fmt: skip
 
 _ORDER = "the same hull in another order: see `mesh hulls`"
+_OCTREES = "made here for geoms of type sdf that have no plugin, there for all of that type"
 # fields that are not compared, and why
 NOT_COMPARED = {
     "nconmax": "the slots of a world's contact buffer; MuJoCo's is what a legacy attribute asked for",
     "mesh_normal": "only drawn, and summed in single precision: where facets nearly cancel, rounding decides",
     "nplugin": "signed distance fields are plugins there and meshes here",
+    **dict.fromkeys(("noct", "mesh_octadr", "mesh_octnum", "oct_child", "oct_aabb", "oct_coeff"), _OCTREES),
     **dict.fromkeys(("mesh_extrema", "mesh_graph", "mesh_polynormal", "mesh_polyvertadr"), _ORDER),
     **dict.fromkeys(("mesh_polyvertnum", "mesh_polyvert", "mesh_polymapadr", "mesh_polymap"), _ORDER),
 }

@@ -8,7 +8,9 @@ import numpy as np
 
 from jaxsim.collision.budget import with_budgets
 from jaxsim.collision.pairs import candidate_pairs, groups
-from jaxsim.collision.table import COLLIDERS
+from jaxsim.collision.sdf.user import SignedDistance, with_distances
+from jaxsim.collision.table import Collider
+from jaxsim.collision.user import collides, with_colliders
 from jaxsim.core.enums import (
     BiasType,
     DynType,
@@ -27,7 +29,6 @@ from jaxsim.dynamics.armature import on_tendon
 from jaxsim.dynamics.tendon_bias import wrapping
 from jaxsim.mjcf.language.errors import MjcfError, Place, Problem
 from jaxsim.sensors.distance import unmeasured
-from jaxsim.sensors.rangefinder import unseen
 from jaxsim.sensors.table import SUPPORTED_SENSORS
 from jaxsim.sensors.tactile import unfelt
 
@@ -64,6 +65,8 @@ def admit(
     compile_only: bool,
     where: Where | None = None,
     budgets: Mapping[str, int] | None = None,
+    sdf: Mapping[str, SignedDistance] | None = None,
+    colliders: Mapping[tuple[str, str], Collider] | None = None,
 ) -> Model:
     """A compiled model made ready for simulation: its contact buffer sized, its features checked.
 
@@ -73,11 +76,16 @@ def admit(
         compile_only: admit also what cannot be simulated.
         where: (kind, index) -> Place of an element, if the model came from a file.
         budgets: other room for collisions than what is chosen from the geoms, by the names of `js.budgets`.
+        sdf: signed distances of geoms by name, as of `js.load`.
+        colliders: of types or geoms by name, as of `js.load`.
 
     Raises:
         MjcfError: lists everything that the engine cannot simulate.
-        ValueError: there is no budget of a name.
+        KeyError: there is no geom of a name.
+        ValueError: there is no budget of a name, or a function of the user's is not one of its kind.
     """
+    model = with_distances(model, sdf) if sdf else model
+    model = with_colliders(model, colliders) if colliders else model
     model = with_budgets(model, max_contacts, budgets)
     if not compile_only:
         require_supported(model, where)
@@ -117,8 +125,6 @@ def _elements(m: Model) -> Iterator[tuple[str, int, str]]:
     yield from _wrapping_armature(m)
     for sensor, geom in unmeasured(m):
         yield "sensor", sensor, f"the distance of a geom of type {geom.name.lower()} is not simulated"
-    for sensor, geom in unseen(m):
-        yield "sensor", sensor, f"a ray that meets a geom of type {geom.name.lower()} is not simulated"
     for sensor, geom in unfelt(m):
         yield "sensor", sensor, f"the touch of a geom of type {geom.name.lower()} is not simulated"
     for i in np.flatnonzero((m.sensor_type == SensorType.INSIDESITE) & (m.sensor_intprm[:, 0] != 0)):
@@ -138,9 +144,10 @@ def _wrapping_armature(m: Model) -> Iterator[tuple[str, int, str]]:
 
 def _pairs(m: Model) -> Iterator[tuple[str, int, str]]:
     pairs = candidate_pairs(m.topology, int(m.opt.disableflags))
-    for (a, b), index in groups(pairs, m.topology):
-        if (a, b) in COLLIDERS:
+    for kinds, index in groups(pairs, m.topology):
+        if collides(m.topology, kinds):
             continue
+        a, b = kinds[:2]
         g1, g2 = int(pairs.geom1[index[0]]), int(pairs.geom2[index[0]])
         names = m.topology.names.get("geom", [])
         label = [names[g] if g < len(names) and names[g] else f"#{g}" for g in (g1, g2)]

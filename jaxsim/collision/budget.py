@@ -16,6 +16,7 @@ import numpy as np
 from jaxsim.collision.broadphase import Tiles, blocks_of, tiles
 from jaxsim.collision.height_field import window
 from jaxsim.collision.pairs import FLAT, candidate_pairs, default_nconmax, groups
+from jaxsim.collision.user import Kinds
 from jaxsim.core.enums import GeomType
 from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology, per_topology
@@ -24,9 +25,9 @@ CONTACTS, TILES, CELLS = "contacts", "tiles", "hfield cells"
 SMALL_GROUP = 24  # groups of this few pairs are all tested, which costs less than choosing
 
 
-def group_name(kinds: tuple[int, int]) -> str:
+def group_name(kinds: Kinds) -> str:
     """How the budget of the pairs of two types is called."""
-    return " - ".join(GeomType(k).name.lower() for k in kinds)
+    return " - ".join(GeomType(k).name.lower() for k in kinds[:2])
 
 
 @per_topology
@@ -50,14 +51,14 @@ def with_budgets(m: Model, max_contacts: int | None = None, chosen: Mapping[str,
     t = m.topology.replace(geom_block=blocks_of(m))
     if max_contacts is not None:
         given[CONTACTS] = max_contacts
-    contacts = int(given.get(CONTACTS, default_nconmax(t, flags)))
+    contacts = int(given.get(CONTACTS, default_nconmax(t, flags, int(m.opt.sdf_initpoints))))
     budgets = _possible(t, flags, contacts) | _of_fields(m, given)
     for name, value in given.items():
         if name not in budgets:
             raise ValueError(f"there is no budget called {name!r}; this model has: {', '.join(budgets) or 'none'}")
         if value < 1:
             raise ValueError(f"the budget of {name} is {value}, but must be 1 or more")
-    parts = groups(candidate_pairs(t, flags), t)
+    parts = [x for x in groups(candidate_pairs(t, flags), t) if len(x[0]) == 2]
     counts = {group_name(kinds): len(index) for kinds, index in parts if kinds[0] not in FLAT}
     budgets = {k: int(given.get(k, v)) for k, v in budgets.items()}
     budgets = {k: v for k, v in budgets.items() if k not in counts or v < counts[k]}
@@ -75,7 +76,7 @@ def _possible(t: Topology, flags: int, contacts: int) -> dict[str, int]:
         found[TILES] = _default_tiles(t, plan, contacts)
     for kinds, index in groups(pairs, t):
         # where the centre of a plane lies says nothing of what is near it
-        if kinds[0] not in FLAT:
+        if kinds[0] not in FLAT and len(kinds) == 2:
             # more room than slots, for pairs that are near and do not touch; not all near pairs are of a rare kind
             share = 1.0 if plan is None else min(1.0, 2 * len(index) / len(pairs))
             found[group_name(kinds)] = min(len(index), max(SMALL_GROUP, int(1.5 * contacts * share)))

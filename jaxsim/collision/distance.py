@@ -9,7 +9,10 @@ from jaxsim.algebra.select import gather_groups, take
 from jaxsim.collision.convex.collider import convex
 from jaxsim.collision.convex.form import library
 from jaxsim.collision.convex.penetration import Accuracy, penetration
-from jaxsim.collision.shape import NO_CONTACT, Shape
+from jaxsim.collision.sdf.collider import fields_met
+from jaxsim.collision.sdf.contact import sdf_contacts
+from jaxsim.collision.sdf.mesh import mesh_contacts
+from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape
 from jaxsim.collision.shapes import formed, shapes_of
 from jaxsim.collision.table import COLLIDERS, Collider
 from jaxsim.core.data import Data
@@ -27,6 +30,8 @@ def measurable(kind1: int, kind2: int) -> bool:
 
 def distances(m: Model, d: Data, geom1: np.ndarray, geom2: np.ndarray, reach: Array) -> tuple[Array, Array]:
     """Distances of pairs of geoms, all of which are measurable.
+
+    Of signed distance fields it is known where they overlap: as in MuJoCo, about half of how deep.
 
     Args:
         m: the model.
@@ -69,11 +74,13 @@ def _by_routine(m: Model, d: Data, first: np.ndarray, second: np.ndarray, reach:
 def _by_collider(m: Model, d: Data, collider: Collider, first: np.ndarray, second: np.ndarray, reach: Array) -> Array:
     """Distances and nearest points [n, 7] by the deepest of a collider's contacts."""
 
-    def measure(a: Shape, b: Shape, reach: Array) -> Array:
-        found = collider(a, b, reach)
+    def measure(found: Candidates) -> Array:
         dist, hot = vector.least(found.dist)
         pos, normal = (jnp.sum(jnp.where(hot[:, None], x, 0), axis=0) for x in (found.pos, found.normal))
         half = 0.5 * jnp.where(dist < NO_CONTACT, dist, 0) * normal
         return jnp.concatenate([dist, pos - half, pos + half])
 
-    return jax.vmap(measure)(shapes_of(m, d, first, first), shapes_of(m, d, second, second), reach)
+    if collider in (sdf_contacts, mesh_contacts):
+        return jax.vmap(measure)(fields_met(m, d, collider, [(first, second)], np.unique([first, second])))
+    a, b = shapes_of(m, d, first, first), shapes_of(m, d, second, second)
+    return jax.vmap(lambda a, b, reach: measure(collider(a, b, reach)))(a, b, reach)

@@ -17,10 +17,14 @@ from jaxsim.collision.convex.penetration import Accuracy
 from jaxsim.collision.height_field import PRISM, filled, prisms
 from jaxsim.collision.pairs import Pairs, groups
 from jaxsim.collision.params import PairParams, pair_params
+from jaxsim.collision.sdf.collider import fields_met
+from jaxsim.collision.sdf.contact import sdf_contacts
+from jaxsim.collision.sdf.mesh import mesh_contacts
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape
 from jaxsim.collision.shapes import formed, shapes_of
 from jaxsim.collision.slots import ContactSlots, fill_slots, fixed_pairs, group_budget, pairs_of
-from jaxsim.collision.table import COLLIDERS
+from jaxsim.collision.table import Collider
+from jaxsim.collision.user import Kinds, collider_of
 from jaxsim.core.data import Data
 from jaxsim.core.enums import MINVAL, DisableBit, GeomType
 from jaxsim.core.model import Model
@@ -62,14 +66,16 @@ def collide(m: Model, d: Data) -> ContactSlots | None:
             slots = None
             if params is not None:
                 slots, needed = _broadphase(m, d, members, reach)
-                demand[group_name(kinds)] = needed
+                if len(kinds) == 2:
+                    demand[group_name(kinds)] = needed
             tests.append(_tests(m, kinds, members, reach, slots))
-            rows.append(_rows(loose, slots, COLLIDERS[kinds][1]))
+            rows.append(_rows(loose, slots, _count(m, kinds)))
         if len(tiled):
             row, needed = _of_tiles(m, near, kinds, index)
-            demand[group_name(kinds)] = needed
+            if len(kinds) == 2:
+                demand[group_name(kinds)] = needed
             tests.append(_tests(m, kinds, pairs, None, row))
-            rows.append(jnp.repeat(row, COLLIDERS[kinds][1]))
+            rows.append(jnp.repeat(row, _count(m, kinds)))
     pair = None if fixed_pairs(m) is not None else jnp.concatenate(rows)
     found = Candidates(*(jnp.concatenate(x) if len(x) > 1 else x[0] for x in zip(*_tested(m, d, tests))))
     return fill_slots(m, found, pair, params, demand)
@@ -80,7 +86,7 @@ def _reach(params: PairParams) -> Array:
     return params.margin + params.gap
 
 
-def _of_tiles(m: Model, near: Near, kinds: tuple[int, int], index: np.ndarray) -> tuple[Array, Array]:
+def _of_tiles(m: Model, near: Near, kinds: Kinds, index: np.ndarray) -> tuple[Array, Array]:
     """The pairs of two types, rows of the table in slots, that the tiles let through, and how many there are."""
     here = near.near & (near.row >= int(index[0])) & (near.row <= int(index[-1]))
     size = group_budget(m.topology, kinds, len(index)) or len(index)
@@ -93,7 +99,7 @@ def _of_tiles(m: Model, near: Near, kinds: tuple[int, int], index: np.ndarray) -
 class _Tests(NamedTuple):
     """Pairs of two types that are to be tested: all in a row, or those that the broadphase lets through."""
 
-    kinds: tuple[int, int]
+    kinds: Kinds
     among: np.ndarray  # the geoms that may be among them
     geoms: tuple[np.ndarray | Array, np.ndarray | Array]  # [n] of each pair
     reach: Array  # [n] m
@@ -101,7 +107,7 @@ class _Tests(NamedTuple):
     pair: Array | None = None  # [n] with those, which of the pairs; their number where there is none
 
 
-def _prism_tests(m: Model, d: Data, kinds: tuple[int, int], pairs: Pairs) -> tuple[_Tests, dict[str, Array]]:
+def _prism_tests(m: Model, d: Data, kinds: Kinds, pairs: Pairs) -> tuple[_Tests, dict[str, Array]]:
     """Tests of geoms of one type with the prisms of height fields under them, and how much room they need by name."""
     reach, geoms = _reach(pair_params(m, pairs)), np.unique(pairs.geom2)
     served, budget = library(m.topology, tuple(geoms.tolist())), budgets_of(m.topology)
@@ -112,7 +118,7 @@ def _prism_tests(m: Model, d: Data, kinds: tuple[int, int], pairs: Pairs) -> tup
     return tests, {group_name(kinds): found.demand, CELLS: found.span}
 
 
-def _tests(m: Model, kinds: tuple[int, int], pairs: Pairs, reach: Array | None, near: Array | None) -> _Tests:
+def _tests(m: Model, kinds: Kinds, pairs: Pairs, reach: Array | None, near: Array | None) -> _Tests:
     """The tests of all pairs in a table, or of those [n] that are near."""
     among = np.unique(np.concatenate([pairs.geom1, pairs.geom2]))
     if near is None:
@@ -128,15 +134,29 @@ def _tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
     """Candidates of each of the tests; those of the convex routine are made by one program or two."""
     t = m.topology
     found: dict[int, Candidates] = {}
-    general = [i for i, x in enumerate(tests) if COLLIDERS[x.kinds][0] is convex]
+    general = [i for i, x in enumerate(tests) if _collider(m, x.kinds) is convex]
     for large in (False, True):
         those = [i for i in general if any(is_large(t, int(g)) for g in tests[i].among) == large]
         found.update(zip(those, _convex_tested(m, d, [tests[i] for i in those])))
+    for collider in (sdf_contacts, mesh_contacts):
+        those = [i for i, x in enumerate(tests) if _collider(m, x.kinds) is collider]
+        if those:
+            some = [tests[i] for i in those]
+            among = np.unique(np.concatenate([x.among for x in some]))
+            found.update(zip(those, _split(fields_met(m, d, collider, [x.geoms for x in some], among), some)))
     for i, x in enumerate(tests):
         if i not in found:
             a, b = (shapes_of(m, d, g, x.among) for g in x.geoms)
-            found[i] = jax.vmap(COLLIDERS[x.kinds][0])(a, b, x.reach)
-    return [_in_reach(found[i], x) for i, x in enumerate(tests)]
+            found[i] = jax.vmap(_collider(m, x.kinds))(a, b, x.reach)
+    return [_in_reach(found[i], x, _count(m, x.kinds)) for i, x in enumerate(tests)]
+
+
+def _collider(m: Model, kinds: Kinds) -> Collider:
+    return collider_of(m.topology, kinds, 0)[0]
+
+
+def _count(m: Model, kinds: Kinds) -> int:
+    return collider_of(m.topology, kinds, int(m.opt.sdf_initpoints))[1]
 
 
 def _convex_tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
@@ -147,9 +167,14 @@ def _convex_tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
     served = library(m.topology, tuple(np.unique(np.concatenate([x.among for x in tests])).tolist()), least)
     shapes = [_formed(m, d, x, served) for x in tests]
     a, b, reach = jax.tree.map(lambda *x: jnp.concatenate(x), *((*s, x.reach) for s, x in zip(shapes, tests)))
-    several = not m.opt.disables(DisableBit.MULTICCD) and any(COLLIDERS[x.kinds][1] > 1 for x in tests)
+    several = not m.opt.disables(DisableBit.MULTICCD) and any(_count(m, x.kinds) > 1 for x in tests)
     accuracy = Accuracy(m.opt.ccd_tolerance, m.opt.ccd_iterations)
     found = jax.vmap(lambda a, b, r: convex(served, a, b, r, accuracy, several))(a, b, reach)
+    return _split(found, tests)
+
+
+def _split(found: Candidates, tests: list[_Tests]) -> list[Candidates]:
+    """The candidates of each of the tests."""
     ends = np.cumsum([len(x.reach) for x in tests])
     return [Candidates(*(y[end - len(x.reach) : end] for y in found)) for x, end in zip(tests, ends)]
 
@@ -159,9 +184,8 @@ def _formed(m: Model, d: Data, tests: _Tests, served: Library) -> tuple[Shape, S
     return first or formed(m, d, tests.geoms[0], served), formed(m, d, tests.geoms[1], served)
 
 
-def _in_reach(found: Candidates, tests: _Tests) -> Candidates:
+def _in_reach(found: Candidates, tests: _Tests, ncon: int) -> Candidates:
     """Candidates [n * k] in a row, as many of each pair as its types can have."""
-    ncon = COLLIDERS[tests.kinds][1]
     found = jax.tree.map(lambda x: x[:, :ncon].reshape(-1, *x.shape[2:]), found)
     reach = jnp.broadcast_to(tests.reach[:, None], (*tests.reach.shape, ncon)).reshape(-1)
     return found._replace(dist=jnp.where(found.dist <= reach, found.dist, NO_CONTACT))

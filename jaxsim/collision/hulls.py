@@ -36,9 +36,17 @@ def hull_of_mesh(t: Topology, mesh: int) -> tuple[np.ndarray, ...]:
     row[number] = np.arange(len(number))
     faces = t.mesh_polyadr[mesh] + np.arange(t.mesh_polynum[mesh])
     corners = [row[t.mesh_polyvert[t.mesh_polyvertadr[f] :][: t.mesh_polyvertnum[f]]] for f in faces]
-    around = [[k for k, c in enumerate(corners) if r in c] for r in range(len(number))]
+    around = _faces_around(corners, len(number))
     normal = t.mesh_polynormal[faces] if len(faces) else np.zeros((1, 3))
     return np.column_stack([vert[number], number]), _table(around), normal, _table(corners)
+
+
+def _faces_around(corners: list[np.ndarray], count: int) -> list[np.ndarray]:
+    """The faces around each of the hull's vertices, in ascending order, from the corners of each face."""
+    vertex = np.concatenate([np.zeros(0, int), *corners])
+    face = np.repeat(np.arange(len(corners)), [len(c) for c in corners])
+    order = np.argsort(vertex, kind="stable")
+    return np.split(face[order], np.searchsorted(vertex[order], np.arange(1, count)))
 
 
 def _table(lists: list) -> np.ndarray:

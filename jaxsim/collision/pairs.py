@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsim.collision.table import COLLIDERS
+from jaxsim.collision.user import Kinds, collider_of, collides, numbered
 from jaxsim.core.enums import DisableBit, GeomType
 from jaxsim.core.topology import Topology, per_topology
 
@@ -63,7 +63,7 @@ def _ordered(t: Topology, geoms: np.ndarray, pair: np.ndarray) -> Pairs:
     kind = t.geom_type[geoms]
     geoms = np.where(kind[:, :1] > kind[:, 1:], geoms[:, ::-1], geoms)
     kind = t.geom_type[geoms]
-    order = np.lexsort((kind[:, 1], kind[:, 0]))  # stable
+    order = np.lexsort((_own(t, geoms), kind[:, 1], kind[:, 0]))  # stable
     (g1, g2), pair = geoms[order].T, pair[order]
     condim, priority = np.asarray(t.geom_condim, int), t.geom_priority
     condim = np.select(
@@ -74,6 +74,16 @@ def _ordered(t: Topology, geoms: np.ndarray, pair: np.ndarray) -> Pairs:
     if t.npair:
         condim = np.where(pair >= 0, t.pair_dim[pair], condim)
     return Pairs(g1, g2, pair, condim)
+
+
+def _own(t: Topology, geoms: np.ndarray) -> np.ndarray:
+    """The number of the collider that each pair of geoms [n, 2] has by its names, 0 for none."""
+    own = numbered(t)
+    code = geoms[:, 0] * t.ngeom + geoms[:, 1]
+    out = np.zeros(len(geoms), int)
+    for a, b, number in own:
+        out[(code == a * t.ngeom + b) | (code == b * t.ngeom + a)] = number
+    return out
 
 
 class Classes(NamedTuple):
@@ -141,12 +151,17 @@ def _expanded(t: Topology, disableflags: int) -> np.ndarray:
     return np.stack([low, high], axis=1)[np.argsort(low * t.ngeom + high, kind="stable")]
 
 
-def groups(pairs: Pairs, t: Topology) -> list[tuple[tuple[int, int], np.ndarray]]:
-    """For each combination of geom types, in table order, the indices [k] of its pairs."""
-    kinds = np.stack([np.asarray(t.geom_type)[pairs.geom1], np.asarray(t.geom_type)[pairs.geom2]], axis=1)
+def groups(pairs: Pairs, t: Topology) -> list[tuple[Kinds, np.ndarray]]:
+    """For each combination of geom types, in table order, the indices [k] of its pairs.
+
+    Pairs that have a collider by their names are apart from the others; its number follows their types.
+    """
+    geoms = np.stack([pairs.geom1, pairs.geom2], axis=1)
+    kinds = np.concatenate([np.asarray(t.geom_type)[geoms], _own(t, geoms)[:, None]], axis=1)
     change = np.flatnonzero(np.any(kinds[1:] != kinds[:-1], axis=1)) + 1  # the table is sorted by types
     parts = np.split(np.arange(len(kinds)), change) if len(kinds) else []
-    return [((int(kinds[part[0], 0]), int(kinds[part[0], 1])), part) for part in parts]
+    keys = [kinds[part[0]].tolist() for part in parts]
+    return [(tuple(key if key[2] else key[:2]), part) for key, part in zip(keys, parts)]
 
 
 # most contacts that a geom of each type is usually part of, for sizing the contact buffer
@@ -159,21 +174,24 @@ _TYPICAL = {
 }
 
 
-def _most(kinds: tuple[int, int]) -> int:
+def _most(t: Topology, kinds: Kinds, sdf_initpoints: int) -> int:
     """The most contacts of two geoms (mjMAXCONPAIR with a height field)."""
-    return 50 if kinds[0] == GeomType.HFIELD else COLLIDERS.get(kinds, (None, 8))[1]
+    if kinds[0] == GeomType.HFIELD:
+        return 50
+    return collider_of(t, kinds, sdf_initpoints)[1] if collides(t, kinds) else 8
 
 
-def default_nconmax(t: Topology, disableflags: int) -> int:
+def default_nconmax(t: Topology, disableflags: int, sdf_initpoints: int) -> int:
     """Slots of the contact buffer: every possible contact if they are few, else what the geoms typically have."""
     pairs = candidate_pairs(t, disableflags)
     if not len(pairs):
         return 0
-    every = sum(len(index) * _most(kinds) for kinds, index in groups(pairs, t))
+    every = sum(len(index) * _most(t, kinds, sdf_initpoints) for kinds, index in groups(pairs, t))
     involved = np.unique(np.concatenate([pairs.geom1, pairs.geom2]))
     moving = involved[t.body_weldid[t.geom_bodyid[involved]] != 0]
     # of the geoms of a linkage about half touch something at the same time, even in a heap on the floor
     bodies_in_tree = np.bincount(t.body_rootid, minlength=t.nbody)[t.body_rootid]
     share = np.where(bodies_in_tree[t.geom_bodyid[moving]] > 1, 0.5, 1.0)
-    typical = 6 + sum(s * _TYPICAL.get(GeomType(int(k)), 8) for s, k in zip(share, t.geom_type[moving]))
+    each = _TYPICAL | {GeomType.SDF: sdf_initpoints}
+    typical = 6 + sum(s * each.get(GeomType(int(k)), 8) for s, k in zip(share, t.geom_type[moving]))
     return int(min(every, max(16, np.ceil(typical))))

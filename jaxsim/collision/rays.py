@@ -14,8 +14,9 @@ from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
 from jaxsim.collision.compact import gather
 from jaxsim.collision.ray_field import field_facet, field_walls
-from jaxsim.collision.ray_shape import NORMALS, SURFACES, distance
+from jaxsim.collision.ray_shape import NORMALS, distance
 from jaxsim.collision.ray_triangles import Facet, nearest_triangle, triangles_of
+from jaxsim.collision.sdf.ray import field_distances, field_normals
 from jaxsim.core.data import Data
 from jaxsim.core.enums import GeomType
 from jaxsim.core.model import Model
@@ -45,11 +46,6 @@ def visible(m: Model) -> np.ndarray:
     return alpha != 0
 
 
-def unmeetable(m: Model, counts: np.ndarray) -> np.ndarray:
-    """Those of the geoms that count [ngeom] which no ray can be said to meet: signed distance fields."""
-    return np.flatnonzero(counts & ~np.isin(m.geom_type, [*SURFACES, *FACETED]))
-
-
 def meet(m: Model, d: Data, start: Array, along: Array, counts: np.ndarray) -> Met:
     """What rays [r, 3] meet first of the geoms that count for each of them, a table [r, ngeom] of the host."""
     geoms = np.flatnonzero(counts.any(axis=0))
@@ -63,8 +59,7 @@ def meet(m: Model, d: Data, start: Array, along: Array, counts: np.ndarray) -> M
     faceted = np.isin(m.geom_type[geoms], FACETED)
     for kind in np.unique(m.geom_type[geoms[~faceted]]):
         here = np.flatnonzero(m.geom_type[geoms] == kind)
-        size = jnp.broadcast_to(take(m.geom_size, geoms[here])[None], (rays, len(here), 3))
-        dist.append(distance(GeomType(int(kind)), take(begin, here, 1), take(toward, here, 1), size))
+        dist.append(_distances(m, GeomType(int(kind)), geoms[here], take(begin, here, 1), take(toward, here, 1)))
         ids.append(np.tile(geoms[here], (rays, 1)))
         kinds.append(np.full(len(here), kind))
     normals = jnp.zeros((rays, 0, 3), dtype)
@@ -83,6 +78,15 @@ def meet(m: Model, d: Data, start: Array, along: Array, counts: np.ndarray) -> M
     return Met(chosen(every), chosen(index), chosen(kind), jnp.sum(jnp.where(facet, normals, 0), axis=1))
 
 
+def _distances(m: Model, kind: GeomType, geoms: np.ndarray, begin: Array, toward: Array) -> Array:
+    """Where rays [r, n, 3] in the frames of geoms [n] of one type meet them: [r, n]."""
+    if kind == GeomType.SDF:
+        still = jnp.all(toward == 0, axis=-1)
+        x = jax.vmap(lambda b, t: field_distances(m, geoms, b, t))(begin, jnp.where(still[..., None], 1, toward))
+        return jnp.where(still, jnp.inf, x)
+    return distance(kind, begin, toward, jnp.broadcast_to(take(m.geom_size, geoms)[None], begin.shape))
+
+
 def normals_of(m: Model, d: Data, start: Array, along: Array, met: Met) -> Array:
     """Unit normals [r, 3] of the surfaces that rays [r, 3] meet, outward, in world axes; zero if they meet nothing."""
     geom = jnp.maximum(met.geom, 0)
@@ -96,6 +100,8 @@ def normals_of(m: Model, d: Data, start: Array, along: Array, met: Met) -> Array
             normal = jnp.where(
                 here, NORMALS[GeomType(int(kind))](jnp.where(here, spot, 1), jnp.where(here, size, 1)), normal
             )
+    for field in np.flatnonzero(m.geom_type == GeomType.SDF):
+        normal = jnp.where((met.geom == field)[:, None], field_normals(m, int(field), spot), normal)
     return vector.matvec(mat, jnp.where((met.geom >= 0)[:, None], vector.normalize(normal), 0))
 
 

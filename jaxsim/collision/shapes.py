@@ -8,6 +8,7 @@ from jaxsim.algebra.select import take
 from jaxsim.collision.compact import gather
 from jaxsim.collision.convex.form import Library, forms
 from jaxsim.collision.hulls import hulls
+from jaxsim.collision.sdf.mesh import triangles
 from jaxsim.collision.shape import Hull, Shape
 from jaxsim.core.data import Data
 from jaxsim.core.enums import GeomType
@@ -15,10 +16,13 @@ from jaxsim.core.model import Model
 
 Array = jax.Array
 Index = np.ndarray | Array
+HULLED = (GeomType.MESH, GeomType.SDF)
 
 
 def shapes_of(m: Model, d: Data, geom: Index, among: np.ndarray) -> Shape:
     """Geoms [n] of one type at static or traced indices, for colliders of their own; meshes with their hulls.
+
+    Signed distance fields have those of their meshes.
 
     Args:
         m: the model.
@@ -26,19 +30,20 @@ def shapes_of(m: Model, d: Data, geom: Index, among: np.ndarray) -> Shape:
         geom: indices, which may be traced.
         among: geoms that they may be, of any type.
     """
-    shape = _placed(m, d, geom)
-    if isinstance(geom, np.ndarray) and len(geom) and m.geom_type[geom[0]] != GeomType.MESH:
+    shape = placed(m, d, geom)
+    if isinstance(geom, np.ndarray) and len(geom) and m.geom_type[geom[0]] not in HULLED:
         return shape
-    meshes = among[m.geom_type[among] == GeomType.MESH]
+    meshes = among[np.isin(m.geom_type[among], HULLED)]
     return shape._replace(data=_hulls(m, geom, meshes)) if len(meshes) else shape
 
 
 def formed(m: Model, d: Data, geom: Index, served: Library) -> Shape:
     """Geoms [n] of any types that a library serves, for the convex routine."""
-    return _placed(m, d, geom)._replace(data=forms(served, m.geom_size, geom))
+    return placed(m, d, geom)._replace(data=forms(served, m.geom_size, geom))
 
 
-def _placed(m: Model, d: Data, geom: Index) -> Shape:
+def placed(m: Model, d: Data, geom: Index) -> Shape:
+    """Geoms [n] without data."""
     pos, mat, size = (_rows(x, geom) for x in (d.geom_xpos, d.geom_xmat, m.geom_size))
     return Shape(pos, mat.reshape(-1, 3, 3), size)
 
@@ -53,3 +58,11 @@ def _hulls(m: Model, geom: Index, meshes: np.ndarray) -> Hull:
 
 def _rows(table: Array, index: Index) -> Array:
     return take(table, index) if isinstance(index, np.ndarray) else gather(table, index)
+
+
+def corners(m: Model, geom: Index, meshes: np.ndarray) -> Array:
+    """Corners [k, n, 3, 3] (m) of the triangles of geoms [k], some of the given meshes."""
+    place = np.zeros(m.ngeom, np.int32)
+    place[meshes] = np.arange(len(meshes))
+    table = jnp.asarray(triangles(m.topology, tuple(m.geom_dataid[meshes].tolist())), m.geom_size.dtype)
+    return table[place[geom]] if isinstance(geom, np.ndarray) else gather(table, gather(jnp.asarray(place), geom))

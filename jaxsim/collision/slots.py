@@ -21,7 +21,7 @@ from jaxsim.collision.compact import chosen, deepest, gather
 from jaxsim.collision.pairs import FLAT, Pairs, candidate_pairs, groups
 from jaxsim.collision.params import PairParams, pair_params
 from jaxsim.collision.shape import NO_CONTACT, Candidates, make_frame
-from jaxsim.collision.table import COLLIDERS
+from jaxsim.collision.user import Kinds, collider_of
 from jaxsim.core.data import Contact, Data, counted, empty_contact
 from jaxsim.core.enums import GeomType, WarningType
 from jaxsim.core.model import Model
@@ -49,22 +49,24 @@ def pairs_of(m: Model) -> Pairs:
 
 def fixed_pairs(m: Model) -> np.ndarray | None:
     """[n] the pair of each slot where every candidate has its own; None where slots are chosen at run time."""
-    return _fixed_pairs(m.topology, int(m.opt.disableflags))
+    return _fixed_pairs(m.topology, int(m.opt.disableflags), int(m.opt.sdf_initpoints))
 
 
 @per_topology
-def _fixed_pairs(t: Topology, disableflags: int) -> np.ndarray | None:
+def _fixed_pairs(t: Topology, disableflags: int, sdf_initpoints: int) -> np.ndarray | None:
     pairs, index = candidate_pairs(t, disableflags), []
     for kinds, members in groups(pairs, t):
         if group_budget(t, kinds, len(members)) is not None:
             return None
-        index.append(np.repeat(members, COLLIDERS[kinds][1]))
+        index.append(np.repeat(members, collider_of(t, kinds, sdf_initpoints)[1]))
     pair = np.concatenate(index)
     return pair if len(pair) <= int(t.nconmax) and tiles(t, disableflags) is None else None
 
 
-def group_budget(t: Topology, kinds: tuple[int, int], count: int) -> int | None:
+def group_budget(t: Topology, kinds: Kinds, count: int) -> int | None:
     """How many of the pairs of two types go into their collider; None if all of them do."""
+    if len(kinds) > 2:
+        return None
     size = budgets_of(t).get(group_name(kinds), count)
     if kinds[0] == GeomType.HFIELD:
         return size  # a number of prisms

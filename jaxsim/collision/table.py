@@ -10,6 +10,8 @@ from jaxsim.collision.colliders.plane_mesh import plane_mesh
 from jaxsim.collision.colliders.sphere import sphere_box, sphere_capsule, sphere_cylinder, sphere_sphere
 from jaxsim.collision.convex.collider import convex
 from jaxsim.collision.convex.multicontact import contacts_per_pair
+from jaxsim.collision.sdf.contact import sdf_contacts
+from jaxsim.collision.sdf.mesh import MOST, mesh_contacts
 from jaxsim.collision.shape import Candidates
 from jaxsim.core.enums import GeomType as G
 
@@ -38,5 +40,14 @@ _FIELD = {(G.HFIELD, b): (convex, 1) for b in (G.SPHERE, G.CAPSULE, G.ELLIPSOID,
 _SOLID = (G.SPHERE, G.CAPSULE, G.ELLIPSOID, G.CYLINDER, G.BOX, G.MESH)
 _CONVEX = {(a, b): (convex, contacts_per_pair(a, b)) for a in _SOLID for b in _SOLID if a <= b}
 
+# signed distance fields have a contact for each point that the search starts from
+_SDF: dict[tuple[int, int], tuple[Collider, int]] = {(a, G.SDF): (sdf_contacts, 0) for a in (*_SOLID[:-1], G.SDF)}
+_SDF |= {(G.MESH, G.SDF): (mesh_contacts, MOST), (G.PLANE, G.SDF): (plane_mesh, 4)}
+
 # those that have none of their own share one, which the driver runs for all of them at once
-COLLIDERS: dict[tuple[int, int], tuple[Collider, int]] = _CONVEX | _FIELD | ANALYTIC
+COLLIDERS: dict[tuple[int, int], tuple[Collider, int]] = _CONVEX | _FIELD | _SDF | ANALYTIC
+
+
+def contacts_of(kinds: tuple[int, int], sdf_initpoints: int) -> int:
+    """How many contacts two geoms of these types can have."""
+    return COLLIDERS[kinds][1] or sdf_initpoints

@@ -119,7 +119,11 @@ def pairs(model: Model) -> dict[str, int]:
     """Candidate geom pairs by the types that meet."""
     table = candidate_pairs(model.topology, int(model.opt.disableflags))
     name = {member.value: member.name.lower() for member in GeomType}
-    return {f"{name[a]} - {name[b]}": len(index) for (a, b), index in groups(table, model.topology)}
+    counts: dict[str, int] = {}
+    for kinds, index in groups(table, model.topology):
+        label = " - ".join(name[k] for k in kinds[:2])
+        counts[label] = counts.get(label, 0) + len(index)
+    return counts
 
 
 def rows(model: Model) -> dict[str, int]:

@@ -86,9 +86,15 @@ def deduced(source: Any) -> dict[str, Any]:
         "hasadhesion": np.bool_(np.any(source.geom_adhesion) or np.any(source.pair_adhesion)),
         "geom_hasfluid": np.asarray(source.geom_fluid)[:, 0] > 0,
     }
+    plugin = {
+        "sdf_functions": (),
+        "colliders": (),
+        "geom_sdf": np.asarray(getattr(source, "sdf", np.full(source.ngeom, -1)), np.int32),
+        "geom_sdfconst": np.asarray(getattr(source, "sdf_constants", np.zeros((source.ngeom, 10)))),
+    }
     side = np.where(around, np.rint(source.wrap_prm), -1).astype(np.int32)
     room = {"nbudget": 0, "budget": np.zeros(0, np.int32), "geom_block": np.full(source.ngeom, -1, np.int32)}
-    return friction | fluid | room | {"wrap_sideid": side, "actuator_slots": _slots(source)}
+    return friction | fluid | plugin | room | {"wrap_sideid": side, "actuator_slots": _slots(source)}
 
 
 def _slots(source: Any) -> np.ndarray:

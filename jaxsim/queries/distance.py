@@ -18,6 +18,8 @@ def geom_distance(
 ) -> tuple[Array, Array]:
     """The signed distance of two geoms, and the points where they are nearest (mj_geomDistance).
 
+    Signed distance fields have a distance, as in MuJoCo, from what they overlap with, the least of their contacts',
+    which is about half of how deep they are in each other; from what they do not touch it is `distmax`.
     Differentiable in both modes and under `jax.vmap`; geoms need not be allowed to collide.
 
     Args:
@@ -32,7 +34,7 @@ def geom_distance(
 
     Raises:
         KeyError: there is no such geom.
-        ValueError: no distance is known of geoms of these types, as of two planes, height fields and SDFs.
+        ValueError: no distance is known of geoms of these types, as of two planes, and of height fields.
     """
     first, second = (element_id(model, "geom", g) for g in (geom1, geom2))
     kinds = [GeomType(int(model.geom_type[g])) for g in (first, second)]

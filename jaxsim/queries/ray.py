@@ -8,9 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxsim.collision.rays import meet, unmeetable, visible
+from jaxsim.collision.rays import meet, visible
 from jaxsim.core.data import Data
-from jaxsim.core.enums import GeomType
 from jaxsim.core.model import Model
 
 Array = jax.Array
@@ -42,9 +41,6 @@ def ray(
 
     Returns:
         The distance in units of the direction's length, -1 if nothing is met; and the index of the geom, or -1.
-
-    Raises:
-        ValueError: a geom that counts is a signed distance field.
     """
     counts = _that_count(model, geomgroup, static, bodyexclude)
     met = meet(model, data, point[None], direction[None], counts[None])
@@ -59,8 +55,4 @@ def _that_count(m: Model, geomgroup: tuple[bool, ...] | None, static: bool, body
         counts &= m.body_weldid[m.geom_bodyid] != 0
     if geomgroup is not None:
         counts &= np.asarray(geomgroup, bool)[np.clip(m.geom_group, 0, len(geomgroup) - 1)]
-    missing = unmeetable(m, counts)
-    if len(missing):
-        kind = GeomType(int(m.geom_type[missing[0]])).name.lower()
-        raise ValueError(f"ray: geom {missing[0]} is a {kind}, which rays cannot meet; leave its group out")
     return counts

@@ -63,7 +63,7 @@ def unmeasured(m: Model) -> list[tuple[int, GeomType]]:
     found = []
     for i in map(int, np.flatnonzero(np.isin(m.sensor_type, (S.GEOMDIST, S.GEOMNORMAL, S.GEOMFROMTO)))):
         kinds = {GeomType(int(m.geom_type[g])) for geoms in _both_geoms(m, i) for g in geoms}
-        found += [(i, kind) for kind in sorted(kinds & {GeomType.HFIELD, GeomType.SDF})]
+        found += [(i, kind) for kind in sorted(kinds & {GeomType.HFIELD})]
     return found
 
 

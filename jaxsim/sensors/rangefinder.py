@@ -12,9 +12,9 @@ import numpy as np
 
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
-from jaxsim.collision.rays import meet, normals_of, unmeetable, visible
+from jaxsim.collision.rays import meet, normals_of, visible
 from jaxsim.core.data import Data
-from jaxsim.core.enums import GeomType, ObjType, SensorType
+from jaxsim.core.enums import ObjType
 from jaxsim.core.model import Model
 from jaxsim.dynamics.camera import ORTHOGRAPHIC, focal_lengths, principal_point
 from jaxsim.sensors.frame import object_frames
@@ -116,11 +116,3 @@ def _bodies(m: Model, s: np.ndarray) -> np.ndarray:
 def _counts(m: Model, bodies: np.ndarray) -> np.ndarray:
     """[n, ngeom] which geoms sensors that are carried by bodies [n] see."""
     return visible(m)[None] & (np.asarray(m.geom_bodyid)[None] != bodies[:, None])
-
-
-def unseen(m: Model) -> list[tuple[int, GeomType]]:
-    """Rangefinders, each with a type of geom that it would have to see and that rays cannot meet."""
-    s = np.flatnonzero(m.sensor_type == SensorType.RANGEFINDER)
-    counts = _counts(m, _bodies(m, s)) if len(s) else np.zeros((0, m.ngeom), bool)
-    kinds = [np.unique(m.geom_type[unmeetable(m, row)]) for row in counts]
-    return [(int(i), GeomType(int(kind))) for i, found in zip(s, kinds) for kind in found]

@@ -143,3 +143,24 @@ def test_too_little_room_is_counted_by_name():
     assert data.warning[WarningType.CONTACTFULL] > 0
     room = js.budgets(model, data)
     assert room["hfield - sphere"].peak > 3 and room["hfield cells"].peak == 4
+
+
+def test_margins_reach_further_cells():
+    """A ball above a field has contacts with all prisms within its margin, at MuJoCo's distances."""
+    xml = XML[: XML.index("<body>")] + '<body><freejoint/><geom size=".2" margin=".05"/></body></worldbody></mujoco>'
+    xml = xml.replace('type="hfield"', 'type="hfield" margin=".02"')
+    mj, model = mujoco.MjModel.from_xml_string(xml), js.load(xml, max_contacts=60)
+    data, d = js.make_data(model), mujoco.MjData(mj)
+    mujoco.mj_forward(mj, d)
+    local = np.random.default_rng(2).uniform([-0.9, -1, 0.3], [0.9, 1, 0.5], (20, 3))
+    qpos = np.column_stack([local @ d.geom_xmat[0].reshape(3, 3).T + d.geom_xpos[0], np.tile([1.0, 0, 0, 0], (20, 1))])
+    run = jax.jit(jax.vmap(lambda q: collide(model, kinematics(model, data.replace(qpos=q))).dist))
+    apart = 0
+    for pose, dist in zip(qpos, np.asarray(run(qpos))):
+        d.qpos[:] = pose
+        mujoco.mj_forward(mj, d)
+        ours = np.sort(dist[dist < NO_CONTACT])
+        assert len(ours) == d.ncon
+        np.testing.assert_allclose(ours, np.sort(d.contact.dist), atol=1e-6)
+        apart += np.sum(ours > 0)
+    assert apart > 20

@@ -1,7 +1,6 @@
 """Rays against MuJoCo's, for every analytical shape, from outside and inside; filters; derivatives."""
 
 import jax
-import jax.numpy as jnp
 import mujoco
 import numpy as np
 import oracle
@@ -130,9 +129,47 @@ def test_rays_meet_meshes_and_height_fields():
     assert (hits[:-1] > 50).all(), hits
 
 
-def test_signed_distance_fields_are_refused():
-    mesh = '<mesh name="m" vertex="0 0 0  1 0 0  0 1 0  0 0 1"/>'
-    xml = f'<mujoco><asset>{mesh}</asset><worldbody><geom type="sdf" mesh="m"/></worldbody></mujoco>'
-    model = js.load(xml, compile_only=True)
-    with pytest.raises(ValueError, match="geom 0 is a sdf"):
-        js.ray(model, js.make_data(model), jnp.zeros(3), jnp.ones(3))
+FIELDS = """<mujoco>
+  <extension><plugin plugin="mujoco.sdf.torus"><instance name="t"/></plugin></extension>
+  <asset><mesh name="t"><plugin instance="t"/></mesh><mesh name="m" vertex="-1 -1 -1  2 0 0  0 2 0  0 0 3"/></asset>
+  <worldbody>
+    <geom type="sdf" mesh="t" euler="20 30 0" pos="0 .5 0"><plugin instance="t"/></geom>
+    <geom type="sdf" mesh="m" pos="4 0 1"/>
+    <body><freejoint/><geom name="ball" size=".2"/></body>
+  </worldbody></mujoco>"""
+
+
+def test_signed_distance_fields(rng):
+    """Rays meet them where MuJoCo's do, in units of the direction's length; distances are the deepest of contacts."""
+    mj = mujoco.MjModel.from_xml_string(FIELDS)
+    model, d = js.load(FIELDS), mujoco.MjData(mj)
+    d.qpos[:3] = 0.3, 0.6, 0.1
+    mujoco.mj_forward(mj, d)
+    data = js.make_data(model).replace(geom_xpos=d.geom_xpos.copy(), geom_xmat=d.geom_xmat.copy())
+    points = rng.uniform(-1, 1, (60, 3)) * [6, 4, 3]
+    directions = np.where(np.arange(60)[:, None] % 2, [4, 0, 1], [0, 0.5, 0]) + 0.3 * rng.normal(size=(60, 3)) - points
+
+    def first(point, direction):
+        return js.ray(model, data, point, direction, bodyexclude=1)
+
+    def both(point, direction):
+        slope = jax.grad(lambda p: first(p, direction)[0])(point)
+        return *first(point, direction), slope
+
+    x, geom, slope = jax.tree.map(np.asarray, jax.jit(jax.vmap(both))(points, directions))
+    hit, length = np.zeros(1, np.int32), np.linalg.norm(directions, axis=1)
+    for i, (point, direction) in enumerate(zip(points, directions / length[:, None])):
+        expected = mujoco.mj_ray(mj, d, point, direction, None, True, 1, hit)
+        assert geom[i] == hit[0]
+        # where a ray starts within 1e-7 of a surface or grazes one, both end up to 1e-7 away from it
+        assert abs(x[i] * (length[i] if hit[0] >= 0 else 1) - expected) < 1e-6
+        if hit[0] >= 0:  # along the ray, as long as the steps are
+            assert abs(slope[i] @ directions[i] + 1) < 1e-6
+    assert np.bincount(geom + 1, minlength=3).min() > 5
+    for other in (0, 1):
+        fromto = np.zeros(6)
+        expected = mujoco.mj_geomDistance(mj, d, 2, other, 0.5, fromto)
+        dist, points = js.geom_distance(model, data, "ball", other, 0.5)
+        np.testing.assert_allclose(dist, expected, 1e-9, 1e-9)
+        np.testing.assert_allclose(points, fromto, 1e-7, 1e-7)
+    assert dist == 0.5 and js.geom_distance(model, data, 0, "ball")[0] < 0

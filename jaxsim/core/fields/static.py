@@ -1,7 +1,7 @@
 """What is compiled in: sizes, integers, flags, and what only drawing and people read. Never traced.
 
 Names, shapes and element order are MuJoCo 4.0's (mjmodel.h). Left out are its sparse storage (M and Jacobians are dense
-here, or products), trees of bounding volumes, octrees, plugins, flexes, skins and textures.
+here, or products), trees of bounding volumes, plugins, flexes, skins and textures.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ from jaxsim.core.enums import (
     TrnType,
     WrapType,
 )
-from jaxsim.core.fields.field import fields_of, flag, integer, real, size, text
+from jaxsim.core.fields.field import Child, fields_of, flag, integer, real, size, text
 
 Ints = np.ndarray
 Flags = np.ndarray
@@ -53,6 +53,7 @@ class Sizes:
     nmeshpoly: int = size("number of polygons of all convex hulls")
     nmeshpolyvert: int = size("number of corners of all those polygons")
     nmeshpolymap: int = size("number of polygons that meet at the vertices, over all vertices")
+    noct: int = size("number of cells of the octrees of all meshes that serve as signed distances")
     nhfield: int = size("number of height fields")
     nhfielddata: int = size("number of points of all height fields")
     nmat: int = size("number of materials")
@@ -213,6 +214,12 @@ class Static:
     mesh_polymapnum: Ints = integer("nmeshvert", "number of polygons that meet at the vertex")
     mesh_polymap: Ints = integer("nmeshpolymap", "polygons that meet at each vertex")
 
+    mesh_octadr: Ints = integer("nmesh", "first cell of the mesh's octree; -1 where it has none")
+    mesh_octnum: Ints = integer("nmesh", "number of cells of the octree")
+    oct_child: Ints = integer("noct,8", "cells that the cell is divided into, counted within its octree; -1 for none")
+    oct_aabb: Reals = real("noct,6", "m", "centre and half lengths of the cell")
+    oct_coeff: Reals = real("noct,8", "m", "signed distances at the cell's corners")
+
     hfield_nrow: Ints = integer("nhfield", "number of rows, along y")
     hfield_ncol: Ints = integer("nhfield", "number of columns, along x")
     hfield_adr: Ints = integer("nhfield", "first point in hfield_data")
@@ -309,6 +316,10 @@ class Deduced:
     hassurfacevel: bool = flag("", "whether surfaces move: the surfacevel of some geom was not zero at load")
     hasadhesion: bool = flag("", "whether surfaces stick: the adhesion of some geom or pair was not zero at load")
     geom_hasfluid: Flags = flag("ngeom", "whether the geom feels the fluid as an ellipsoid: its fluidshape at load")
+    geom_sdf: Ints = integer("ngeom", "what gives its signed distance: see collision.sdf; -1 where it is of its type")
+    sdf_functions: tuple = Child("the user's signed distances, see js.load")  # type: ignore[assignment]
+    colliders: tuple = Child("the user's colliders, see js.load")  # type: ignore[assignment]
+    geom_sdfconst: Reals = real("ngeom,10", "m, 1", "constants of the signed distances of mujoco.sdf.* plugins")
 
 
 SIZES = fields_of(Sizes)

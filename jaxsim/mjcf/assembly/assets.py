@@ -56,6 +56,22 @@ def _assemble_meshes(meshes: list[MeshData], m: CompiledModel) -> None:
         quat=_stack([mesh.quat.reshape(1, 4) for mesh in meshes], 4, float),
     )
     _assemble_polygons(meshes, m)
+    _assemble_octrees(meshes, m)
+
+
+def _assemble_octrees(meshes: list[MeshData], m: CompiledModel) -> None:
+    """Octrees of the meshes that serve as signed distances; -1 is the address of the others."""
+    counts = [0 if mesh.octree is None else len(mesh.octree.child) for mesh in meshes]
+    trees = [mesh.octree for mesh in meshes if mesh.octree is not None]
+    address = np.where(np.array(counts, int) > 0, _addresses(counts), -1).astype(np.int32)
+    m.set("mesh_", octadr=address, octnum=np.array(counts, np.int32))
+    m.set(
+        "oct_",
+        child=_stack([tree.child for tree in trees], 8, np.int32),
+        aabb=_stack([tree.aabb for tree in trees], 6, float),
+        coeff=_stack([tree.coeff for tree in trees], 8, float),
+    )
+    m.set(noct=sum(counts))
 
 
 def _assemble_polygons(meshes: list[MeshData], m: CompiledModel) -> None:

@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from jaxsim.algebra.signed_distance import MOST_CONSTANTS, NAMES, PLUGINS, values_of
+from jaxsim.core.enums import GeomType
 from jaxsim.mjcf.assembly.columns import array, column, item_id, rows, user
 from jaxsim.mjcf.assembly.compiled import CompiledModel
-from jaxsim.mjcf.language.spec import Spec
+from jaxsim.mjcf.language.spec import Item, Spec
 
 
 def attached(spec: Spec, m: CompiledModel) -> None:
@@ -48,6 +50,17 @@ def _geoms(spec: Spec, m: CompiledModel) -> None:
         user=user(geoms, m.nuser_geom),
         rgba=rows(geoms, "rgba", 4, np.float32),
     )
+    _shapes(geoms, m)
+
+
+def _shapes(geoms: list[Item], m: CompiledModel) -> None:
+    """The plugins that give geoms their signed distance."""
+    m.sdf, m.sdf_constants = np.full(len(geoms), -1, np.int32), np.zeros((len(geoms), MOST_CONSTANTS))
+    for i, geom in enumerate(geoms):
+        if geom.sdf and geom.type == GeomType.SDF:
+            kind, config = geom.sdf
+            constants = PLUGINS[kind].constants(*values_of(kind, config))
+            m.sdf[i], m.sdf_constants[i, : len(constants)] = NAMES.index(kind), constants
 
 
 def _sites(spec: Spec, m: CompiledModel) -> None:

@@ -20,6 +20,8 @@ class CompiledModel(ModelReals[np.ndarray], Sizes, Static, CompilerFields):
     Attributes:
         names: the name of every item by kind (`names["body"]`), '' where it has none.
         places: where every item was written, by kind; "option" and "model" have one place.
+        sdf: [ngeom] which plugin, of `signed_distance.NAMES`, gives a geom its signed distance; -1 for none.
+        sdf_constants: [ngeom, k] its constants.
         unsupported: (file, line, message) of every feature that compiles but may not be simulated.
     """
 
@@ -27,6 +29,8 @@ class CompiledModel(ModelReals[np.ndarray], Sizes, Static, CompilerFields):
     stat: SimpleNamespace
     names: dict[str, list[str]]
     places: dict[str, list[Place]]
+    sdf: np.ndarray
+    sdf_constants: np.ndarray
     unsupported: list[tuple[str, int, str]]
 
     def __init__(self) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from jaxsim.core.enums import GeomType
 from jaxsim.mjcf.assets.hfield import HField, compile_hfield
 from jaxsim.mjcf.assets.mesh import MeshData, compile_mesh
+from jaxsim.mjcf.assets.octree import octree
 from jaxsim.mjcf.language.errors import Fault, Problems
 from jaxsim.mjcf.language.files import PACKAGE
 from jaxsim.mjcf.language.schema import ENUMS
@@ -27,6 +28,10 @@ def compile_assets(spec: Spec, problems: Problems) -> dict[str, dict[str, Any]]:
             data = problems.attempt(item.place, compiler, item, item.name in colliding)
             if data is not None:
                 item.data = compiled[kind].setdefault(item.name, data)
+    fields = {g.mesh for g in spec.items("geom") if g.type == GeomType.SDF and not g.sdf}
+    for name in fields & compiled["mesh"].keys():
+        mesh = compiled["mesh"][name]
+        mesh.octree = octree(mesh.vert.astype(float), mesh.face)
     return compiled
 
 

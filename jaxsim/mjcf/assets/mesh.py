@@ -23,6 +23,7 @@ from jaxsim.mjcf.assets.hull import (
 )
 from jaxsim.mjcf.assets.mesh_inertia import MODES, mass_properties
 from jaxsim.mjcf.assets.mesh_read import read_mesh
+from jaxsim.mjcf.assets.octree import Octree
 from jaxsim.mjcf.assets.raw_mesh import RawMesh
 from jaxsim.mjcf.language.errors import Fault
 
@@ -40,6 +41,7 @@ class MeshData:
     graph, empty without a hull; polyvert: vertex ids of the hull's polygons one after the other, polyvertnum
     and polyvertadr [npoly]: their lengths and addresses, polynormal [npoly, 3]; polymap: polygons around each
     vertex, polymapnum and polymapadr [nvert]. extrema [27]: hull vertices farthest along a grid.
+    octree: of its signed distance, where a geom needs it.
     volume: m^3, or m^2 for a shell; boxsz [3]: half sizes of the box of equal volume and inertia;
     aamm [6]: least and greatest coordinates of the vertices.
     """
@@ -65,6 +67,7 @@ class MeshData:
     polymap: Array = field(default_factory=lambda: np.zeros(0, np.int32))
     polymapadr: Array = field(default_factory=lambda: np.zeros(0, np.int32))
     polymapnum: Array = field(default_factory=lambda: np.zeros(0, np.int32))
+    octree: Octree | None = None
 
     @property
     def inertia(self) -> Array:

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from jaxsim.algebra.signed_distance import PLUGINS
 from jaxsim.mjcf.actuators import defaults as actuator_defaults
-from jaxsim.mjcf.assets.sdf import SDF_PREFIX, SHAPES, check_config
+from jaxsim.mjcf.assets.sdf import SDF_PREFIX, check_config
 from jaxsim.mjcf.language.defaults import DefaultClass
 from jaxsim.mjcf.language.element import Element
 from jaxsim.mjcf.language.errors import Fault, Problems, nearest
@@ -48,7 +49,7 @@ class Sections:
         """Declared plugins and their instances; only signed distances are known."""
         for plugin in section.find("plugin"):
             name = plugin.values.get("plugin", "")
-            if name.removeprefix(SDF_PREFIX) not in SHAPES or not name.startswith(SDF_PREFIX):
+            if name.removeprefix(SDF_PREFIX) not in PLUGINS or not name.startswith(SDF_PREFIX):
                 self.problems.add(plugin.place, f"refused: engine plugin {name!r} is not supported")
                 self.problems.leave_out([name, *plugin.names()])
                 continue

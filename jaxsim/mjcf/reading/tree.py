@@ -90,7 +90,7 @@ class _Tree:
         if element.tag == "joint":
             extra["align"] = int(Tristate.AUTO)
         elif kind == "geom":
-            self.sections.sdf(element)  # of its mesh
+            extra["sdf"] = self.sections.sdf(element)
         body.contents[kind].append(make(kind, kind, element, base, self.spec.settings, **extra))
 
     def _attach(self, element: Element, body: Item, frame: Item | None) -> bool:

@@ -1,0 +1,170 @@
+"""Contacts of a mesh with a signed distance field: on each triangle near it, descent by Frank and Wolfe (mjc_MeshSDF).
+
+From points spread over a triangle each goes, step by step a smaller share of the way, towards the corner that lies
+furthest down the slope. Those that end inside are contacts, the first MOST of them in the order in which MuJoCo's
+tree of boxes has the triangles. They are points of the mesh: that is how they move when derivatives are taken.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxsim.algebra import vector
+from jaxsim.collision.compact import chosen, gather
+from jaxsim.collision.sdf.field import Served, Solid
+from jaxsim.collision.sdf.search import halton
+from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape, safe_norm, to_world
+from jaxsim.core.enums import MINVAL
+from jaxsim.core.topology import Topology, per_topology
+
+Array = jax.Array
+
+MOST = 50  # contacts of a pair (mjMAXCONPAIR)
+BLOCK = 16  # triangles that are searched at a time
+_EPS = 1e-14  # m, difference that counts in the tree (mjEPS)
+HEIGHT = 0.1  # m, below which a tetrahedron over a triangle is too flat for MuJoCo to take its sphere
+
+
+def mesh_contacts(kinds: Served, a: Shape, b: Shape, points: int, iterations: int) -> Candidates:
+    """Candidates [MOST] of a mesh, whose data are the corners of its triangles [n, 3, 3] (m), and a solid."""
+    frozen = lax.stop_gradient((a, b))
+    x, touching = _search(kinds, *frozen, points, iterations)
+    here = frozen[0].pos[None] + to_world(frozen[0].mat, x)
+    same = jnp.sum((here[:, None] - here[None]) ** 2, axis=2) < MINVAL * MINVAL
+    earlier = np.tril(np.ones((MOST, MOST), bool), -1)
+    touching = touching & ~jnp.any(same & touching[None] & earlier, axis=1)
+    spot = a.pos[None] + to_world(a.mat, x) - b.pos[None]
+    dist, slope = kinds.slope(vector.matvec_t(b.mat[None], spot), b.data)
+    normal = to_world(b.mat, -slope / safe_norm(slope))
+    pos = b.pos[None] + spot + 0.5 * dist[:, None] * normal
+    return Candidates(jnp.where(touching, dist, NO_CONTACT), pos, normal, jnp.zeros_like(pos))
+
+
+class _Found(NamedTuple):
+    x: Array  # [MOST, 3] m in the mesh's frame
+    number: Array  # [] int32
+    block: Array  # [] int32
+
+
+def _search(kinds: Served, a: Shape, b: Shape, points: int, iterations: int) -> tuple[Array, Array]:
+    """Points [MOST, 3] in the frame of the mesh, and which of them are contacts."""
+    turn = jnp.sum(b.mat[:, :, None] * a.mat[:, None], axis=0)  # from a to b
+    offset = vector.matvec_t(b.mat, a.pos - b.pos)
+    corner = vector.matvec(turn[None, None], a.data) + offset[None, None]
+    active = _near(kinds, corner, b.data)
+    n = corner.shape[0]
+    order = chosen(active, -(-n // BLOCK) * BLOCK)
+    total = jnp.sum(active, dtype=jnp.int32)
+    share = jnp.asarray(_spread(points), corner.dtype)
+
+    def unfinished(f: _Found) -> Array:
+        return (f.block * BLOCK < total) & (f.number < MOST)
+
+    def search(f: _Found) -> _Found:
+        face = lax.dynamic_slice(order, (f.block * BLOCK,), (BLOCK,))
+        inside, weight = _descended(kinds, gather(corner, face), b.data, share, iterations)
+        inside = (inside & (face < n)[:, None]).reshape(-1)
+        local = gather(a.data, face)  # [k, 3, 3]
+        x = jnp.sum(weight[..., None] * local[:, None], axis=2).reshape(-1, 3)
+        place = np.arange(MOST, dtype=np.int32) - f.number
+        fresh = gather(x, gather(chosen(inside, MOST), jnp.maximum(place, 0)))
+        count = f.number + jnp.sum(inside, dtype=jnp.int32)
+        return _Found(jnp.where((place < 0)[:, None], f.x, fresh), jnp.minimum(count, MOST), f.block + 1)
+
+    zero = jnp.zeros((), jnp.int32)
+    f = lax.while_loop(unfinished, search, _Found(jnp.zeros((MOST, 3), corner.dtype), zero, zero))
+    return f.x, jnp.arange(MOST, dtype=jnp.int32) < f.number
+
+
+def _spread(points: int) -> np.ndarray:
+    """Weights [points, 3] of a triangle's corners at points of a Halton sequence."""
+    u, v = halton(max(points, 1), 1, (2, 3)).T
+    u, v = np.where(u + v > 1, 1 - u, u), np.where(u + v > 1, 1 - v, v)
+    return np.stack([1 - u - v, u, v], axis=1)
+
+
+def _descended(kinds: Served, corner: Array, s: Solid, share: Array, iterations: int) -> tuple[Array, Array]:
+    """For triangles [k, 3, 3] and starts [p, 3]: whether each ends inside [k, p], and its weights [k, p, 3]."""
+    weight = jnp.broadcast_to(share[None], (corner.shape[0], *share.shape))
+
+    def spot(weight: Array) -> Array:
+        return jnp.sum(weight[..., None] * corner[:, None], axis=2).reshape(-1, 3)
+
+    def step(state: tuple[Array, Array]) -> tuple[Array, Array]:
+        i, weight = state
+        _, slope = kinds.slope(spot(weight), s)
+        down = jnp.sum(corner[:, None] * slope.reshape(*weight.shape[:2], 1, 3), axis=3)
+        _, hot = vector.least(down)
+        return i + 1, weight + (2 / (i + 2).astype(weight.dtype)) * (hot.astype(weight.dtype) - weight)
+
+    _, weight = lax.while_loop(lambda s: s[0] < iterations, step, (jnp.zeros((), jnp.int32), weight))
+    return (kinds.value(spot(weight), s) < 0).reshape(weight.shape[:2]), weight
+
+
+def _near(kinds: Served, corner: Array, s: Solid) -> Array:
+    """[n] whether triangles may meet the solid: spheres through their corners do (triangleIntersect)."""
+    edge1, edge2 = corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0]
+    cross = vector.cross(edge1, edge2)
+    normal = cross / safe_norm(cross)
+    middle = jnp.sum(corner * (1 / 3), axis=1)
+    depth = kinds.value(middle, s)
+    height = -depth / 10
+    sides = jnp.stack([vector.norm(edge1), vector.norm(corner[:, 2] - corner[:, 1]), vector.norm(edge2)])
+    area = 0.5 * vector.norm(cross)
+    flat = depth < jnp.prod(sides, axis=0) / (4 * jnp.maximum(area, MINVAL))
+
+    top = middle - height[:, None] * normal
+    v = corner - top[:, None]
+    area3 = vector.cross(jnp.roll(v, -1, axis=1), jnp.roll(v, -2, axis=1))
+    denominator = 2 * vector.dot(v[:, 0], area3[:, 0])
+    usable = jnp.abs(denominator) >= MINVAL
+    centre = jnp.sum(area3 * vector.dot(v, v)[..., None], axis=1) / jnp.where(usable, denominator, 1)[:, None]
+    sphere = kinds.value(centre + top, s) < vector.norm(centre)
+    return jnp.where(jnp.abs(height) < HEIGHT, flat, jnp.where(usable, sphere, depth < sides[0]))
+
+
+@per_topology
+def triangles(t: Topology, meshes: tuple[int, ...]) -> np.ndarray:
+    """Corners [meshes, n, 3, 3] (m) of the triangles of meshes, in MuJoCo's order; far ones fill up."""
+    each = [_ordered(t, mesh) for mesh in meshes]
+    most = max(len(x) for x in each)
+    out = np.full((len(each), most, 3, 3), 1e6) * (1 + np.eye(3))
+    for row, x in zip(out, each):
+        row[: len(x)] = x
+    return out
+
+
+def _ordered(t: Topology, mesh: int) -> np.ndarray:
+    """Corners [n, 3, 3] of a mesh's triangles in the order of its tree of boxes, whose second halves come first.
+
+    A box is cut in two across its longest side, so that both halves have as many triangles, by their circumcentres.
+    """
+    vert = t.mesh_vert[t.mesh_vertadr[mesh] :].astype(float)
+    face = t.mesh_face[t.mesh_faceadr[mesh] :][: t.mesh_facenum[mesh]]
+    corner = vert[face]
+    low, high = corner.min(axis=1), corner.max(axis=1)
+    middle, found, stack = _circumcentres(corner), [], [np.arange(len(corner))]
+    while stack:
+        part = stack.pop()
+        if len(part) == 1:
+            found.append(part[0])
+            continue
+        edge = high[part].max(axis=0) - low[part].min(axis=0)
+        axis = 1 if edge[1] >= edge[0] + _EPS else 0
+        axis = 2 if edge[2] >= edge[axis] + _EPS else axis
+        part = part[np.lexsort((part, np.round(middle[part, axis] / _EPS)))]
+        stack += [part[: len(part) // 2], part[len(part) // 2 :]]
+    return corner[found]
+
+
+def _circumcentres(corner: np.ndarray) -> np.ndarray:
+    """Centres [n, 3] of the circles around triangles [n, 3, 3]."""
+    a, b = corner[:, 0] - corner[:, 2], corner[:, 1] - corner[:, 2]
+    normal = np.cross(a, b)
+    along = np.cross(np.vecdot(a, a)[:, None] * b - np.vecdot(b, b)[:, None] * a, normal)
+    with np.errstate(all="ignore"):
+        centre = along / (2 * np.vecdot(normal, normal)[:, None]) + corner[:, 2]
+    return np.where(np.isfinite(centre), centre, 0)
