@@ -15,13 +15,13 @@ from jaxsim.core.shapes import check
 from jaxsim.layout import batched
 from jaxsim.stages import forward as forward_stage
 from jaxsim.stages import step as step_stage
-from jaxsim.stages.forward import Accelerations
+from jaxsim.stages.intermediate import Accelerations
 from jaxsim.stages.inverse import inverse as inverse_stage
 
 
 def _forward(model: Model, data: Data, known: Accelerations | None = None) -> tuple[Data, Accelerations]:
-    data, _ = forward_stage.forward(model, data, known=known)
-    return data, Accelerations(data.qacc_smooth, data.qacc)
+    data, mid = forward_stage.forward(model, data, known=known)
+    return data, Accelerations(data.qacc_smooth, mid.found)
 
 
 def _repeated_forward(known: Accelerations, model: Model, data: Data) -> Data:

@@ -95,8 +95,6 @@ def _options(m: Model) -> Iterator[tuple[str, int, str]]:
     if o.integrator not in INTEGRATORS:
         sentence = f"integrator {o.integrator.name.lower()} is not simulated; use Euler, RK4, implicit or implicitfast"
         yield "option", 0, sentence
-    if o.noslip_iterations > 0:
-        yield "option", 0, "noslip_iterations is not simulated"
     for bit in REFUSED_FLAGS:
         if o.enables(bit):
             yield "option", 0, f"enable flag {bit.name.lower()} is not simulated"

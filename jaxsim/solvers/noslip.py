@@ -1,0 +1,131 @@
+"""No slip: the friction forces chosen anew, without regularisation, after the solver (mj_solNoSlip).
+
+The soft model lets what friction holds creep. Here the friction components t of the forces, those of friction loss
+and those along the tangent axes of contacts, go towards the minimum of
+
+    1/2 t^T A t + t^T b,    A = J M^-1 J^T,    b + A t = J a - aref,
+
+without the R of the solver's dual, within the friction loss and the friction cones; all other forces stay. Sweep after
+sweep goes through them in MuJoCo's order. On a pyramid MuJoCo moves the forces of two opposite edges against each
+other; their sum stays, so that is a step along one axis between two bounds that stay as well.
+
+There are few sweeps, commonly three to five, and the result is not the minimum. So the derivative is that of the
+sweeps that were made; an implicit one, of a fixed point that was not reached, would differ from finite differences.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jaxsim.algebra.select import put, take
+from jaxsim.collision.order import ContactOrder
+from jaxsim.constraint.laws.soft import edge_forces, frictionless_masked
+from jaxsim.constraint.rows import RowValues
+from jaxsim.core.enums import MINVAL, Cone
+from jaxsim.solvers.linear.solve import solve_columns
+from jaxsim.solvers.objective import Problem, Structure, forces, mul_jt, residual, scalar_jacobian
+from jaxsim.solvers.sweeps import Friction, Stop, sweeps
+
+Array = jax.Array
+HIGHEST = lax.Precision.HIGHEST
+
+
+class Slid(NamedTuple):
+    """The outcome."""
+
+    qacc: Array  # [nv]
+    force: RowValues
+    edges: Array | None  # [slots, 2 (dim - 1)] forces of the pyramids' edges
+    iterations: Array  # []
+
+
+def noslip(s: Structure, p: Problem, x: Array, order: ContactOrder | None, stop: Stop) -> Slid:
+    """The friction forces chosen anew at the solution x [nv] of the solver.
+
+    Args:
+        s: the structure of the solve.
+        p: its numbers.
+        x: [nv] the acceleration of most cost.
+        order: in which contacts are visited; None without contacts.
+        stop: when to stop; the tolerance is that of MuJoCo, times meaninertia and nv.
+    """
+    w = residual(s, p, x)
+    start = forces(s, p, w)
+    rows = s.table.order[s.table.friction[s.table.order]]
+    turns = order is not None and s.table.contact_dim > 1
+    if not turns and not len(rows):
+        return Slid(x, start, None, jnp.zeros((), jnp.int32))
+    edges = edge_forces(p.contact, w.contact) if turns and s.table.cone == Cone.PYRAMIDAL else None
+    J, aref, force = _components(s, p, rows, start, order if turns else None)
+    pull = p.qfrc_smooth + mul_jt(s, p, start)
+    both = solve_columns(p.M, jnp.concatenate([J, pull[None]]).T)
+    each, a = both[:, : len(force)], both[:, len(force)]
+    A = lax.dot(J, each, precision=HIGHEST)
+    q = _friction(s, p, rows, start, edges, order if turns else None, A)
+    at_start = lax.dot(J, a, precision=HIGHEST) - aref
+    moved, iterations = sweeps(q._replace(residual=at_start, force=force, gain=_gain(s, p, w, start)), stop)
+    qacc = a + lax.dot(each, moved - force, precision=HIGHEST)
+    scalar, contact = put(start.scalar, rows, moved[: len(rows)]), start.contact
+    if turns:
+        tangents = order.unsorted(moved[len(rows) :].reshape(contact.shape[0], -1))
+        contact = jnp.concatenate([contact[:, :1], tangents], axis=1)
+        edges = None if edges is None else _moved_edges(p, edges, tangents)
+    return Slid(qacc, RowValues(scalar, contact), edges, iterations)
+
+
+def _components(
+    s: Structure, p: Problem, rows, start: RowValues, order: ContactOrder | None
+) -> tuple[Array, Array, Array]:
+    """J [N, nv], aref [N] and the forces [N] of friction loss, then of the tangent axes of contacts."""
+    J, aref, force = take(scalar_jacobian(s, p), rows), take(p.aref, rows), take(start.scalar, rows)
+    if order is None:
+        return J, aref, force
+    c = p.contact
+    more = order.sorted(c.J[:, 1:]).reshape(-1, J.shape[1]), *(
+        order.sorted(x[:, 1:]).reshape(-1) for x in (c.aref, start.contact)
+    )
+    return tuple(jnp.concatenate(x) for x in zip((J, aref, force), more))
+
+
+def _friction(s: Structure, p: Problem, rows, start: RowValues, edges, order: ContactOrder | None, A: Array) -> Friction:
+    """Bounds and cones of the components; what changes from sweep to sweep is left out."""
+    bound, none = take(p.frictionloss, rows), jnp.zeros(0, A.dtype)
+    q = Friction(A, none, none, bound, none, jnp.zeros((0, 0), A.dtype), jnp.zeros(0, jnp.int32), none)
+    if order is None:
+        return q
+    c = p.contact
+    if edges is None:
+        cones = order.sorted(start.contact[:, 0]), order.sorted(c.friction), order.sorted(c.condim)
+        return q._replace(normal=cones[0], friction=cones[1], condim=cones[2])
+    # the tangential force is at its bound when one of two opposite edges has all of their force
+    friction = order.sorted(frictionless_masked(c).friction)
+    k = friction.shape[1]
+    most = friction * order.sorted(edges[:, :k] + edges[:, k:])
+    own = jnp.sum(A * jnp.eye(len(A), dtype=A.dtype), axis=1)[len(rows) :].reshape(friction.shape)
+    most = jnp.where(4 * friction * friction * own < MINVAL, 0, most)
+    return q._replace(bound=jnp.concatenate([bound, most.reshape(-1)]))
+
+
+def _gain(s: Structure, p: Problem, w: RowValues, start: RowValues) -> Array:
+    """1/2 f^T R f of all rows: what the cost without R is less at the start."""
+    gain = jnp.sum(_times_R(start.scalar, p.D))
+    if p.contact is None:
+        return 0.5 * gain
+    if s.table.cone == Cone.PYRAMIDAL:
+        return 0.5 * gain + s.law.cost(p.contact, w.contact)
+    return 0.5 * (gain + jnp.sum(_times_R(start.contact, p.contact.D)))
+
+
+def _times_R(force: Array, D: Array) -> Array:
+    return jnp.where(D > 0, force * force / jnp.where(D > 0, D, 1), 0)
+
+
+def _moved_edges(p: Problem, edges: Array, tangents: Array) -> Array:
+    """The forces of the edges whose tangential sums are given [slots, k]; those of opposite edges stay in sum."""
+    friction = frictionless_masked(p.contact).friction
+    k = friction.shape[1]
+    middle = 0.5 * (edges[:, :k] + edges[:, k:])
+    half = jnp.where(friction > 0, 0.5 * tangents / jnp.where(friction > 0, friction, 1), 0.5 * (edges[:, :k] - edges[:, k:]))
+    return jnp.concatenate([middle + half, middle - half], axis=1)
