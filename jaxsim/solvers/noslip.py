@@ -17,10 +17,12 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from jaxsim.algebra.select import put, take
 from jaxsim.collision.order import ContactOrder
+from jaxsim.constraint.contact import ContactRows
 from jaxsim.constraint.laws.soft import edge_forces, frictionless_masked
 from jaxsim.constraint.rows import RowValues
 from jaxsim.core.enums import MINVAL, Cone
@@ -54,53 +56,55 @@ def noslip(s: Structure, p: Problem, x: Array, order: ContactOrder | None, stop:
     w = residual(s, p, x)
     start = forces(s, p, w)
     rows = s.table.order[s.table.friction[s.table.order]]
-    turns = order is not None and s.table.contact_dim > 1
-    if not turns and not len(rows):
+    if s.table.contact_dim < 2:  # frictionless
+        order = None
+    if order is None and not len(rows):
         return Slid(x, start, None, jnp.zeros((), jnp.int32))
-    edges = edge_forces(p.contact, w.contact) if turns and s.table.cone == Cone.PYRAMIDAL else None
-    J, aref, force = _components(s, p, rows, start, order if turns else None)
+    edges = edge_forces(p.contact, w.contact) if order is not None and s.table.cone == Cone.PYRAMIDAL else None
+    J, aref, force = _components(s, p, rows, start, order)
     pull = p.qfrc_smooth + mul_jt(s, p, start)
     both = solve_columns(p.M, jnp.concatenate([J, pull[None]]).T)
     each, a = both[:, : len(force)], both[:, len(force)]
     A = lax.dot(J, each, precision=HIGHEST)
-    q = _friction(s, p, rows, start, edges, order if turns else None, A)
+    q = _limits(p, rows, start, edges, order, A)
     at_start = lax.dot(J, a, precision=HIGHEST) - aref
     moved, iterations = sweeps(q._replace(residual=at_start, force=force, gain=_gain(s, p, w, start)), stop)
     qacc = a + lax.dot(each, moved - force, precision=HIGHEST)
     scalar, contact = put(start.scalar, rows, moved[: len(rows)]), start.contact
-    if turns:
+    if order is not None:
         tangents = order.unsorted(moved[len(rows) :].reshape(contact.shape[0], -1))
         contact = jnp.concatenate([contact[:, :1], tangents], axis=1)
-        edges = None if edges is None else _moved_edges(p, edges, tangents)
+        edges = None if edges is None else _moved_edges(p.contact, edges, tangents)
     return Slid(qacc, RowValues(scalar, contact), edges, iterations)
 
 
 def _components(
-    s: Structure, p: Problem, rows, start: RowValues, order: ContactOrder | None
+    s: Structure, p: Problem, rows: np.ndarray, start: RowValues, order: ContactOrder | None
 ) -> tuple[Array, Array, Array]:
     """J [N, nv], aref [N] and the forces [N] of friction loss, then of the tangent axes of contacts."""
     J, aref, force = take(scalar_jacobian(s, p), rows), take(p.aref, rows), take(start.scalar, rows)
     if order is None:
         return J, aref, force
     c = p.contact
-    more = order.sorted(c.J[:, 1:]).reshape(-1, J.shape[1]), *(
-        order.sorted(x[:, 1:]).reshape(-1) for x in (c.aref, start.contact)
-    )
-    return tuple(jnp.concatenate(x) for x in zip((J, aref, force), more))
+    more, slip, push = (order.sorted(x[:, 1:]) for x in (c.J, c.aref, start.contact))
+    J = jnp.concatenate([J, more.reshape(-1, J.shape[1])])
+    return J, jnp.concatenate([aref, slip.reshape(-1)]), jnp.concatenate([force, push.reshape(-1)])
 
 
-def _friction(s: Structure, p: Problem, rows, start: RowValues, edges, order: ContactOrder | None, A: Array) -> Friction:
-    """Bounds and cones of the components; what changes from sweep to sweep is left out."""
+def _limits(
+    p: Problem, rows: np.ndarray, start: RowValues, edges: Array | None, order: ContactOrder | None, A: Array
+) -> Friction:
+    """Bounds and cones of the components with the matrix A [N, N]; where they start is left out."""
     bound, none = take(p.frictionloss, rows), jnp.zeros(0, A.dtype)
     q = Friction(A, none, none, bound, none, jnp.zeros((0, 0), A.dtype), jnp.zeros(0, jnp.int32), none)
     if order is None:
         return q
-    c = p.contact
     if edges is None:
-        cones = order.sorted(start.contact[:, 0]), order.sorted(c.friction), order.sorted(c.condim)
-        return q._replace(normal=cones[0], friction=cones[1], condim=cones[2])
-    # the tangential force is at its bound when one of two opposite edges has all of their force
-    friction = order.sorted(frictionless_masked(c).friction)
+        c = p.contact
+        normal, friction, condim = (order.sorted(x) for x in (start.contact[:, 0], c.friction, c.condim))
+        return q._replace(normal=normal, friction=friction, condim=condim)
+    # the tangential force is at its bound where one of two opposite edges has all of their force
+    friction = order.sorted(frictionless_masked(p.contact).friction)
     k = friction.shape[1]
     most = friction * order.sorted(edges[:, :k] + edges[:, k:])
     own = jnp.sum(A * jnp.eye(len(A), dtype=A.dtype), axis=1)[len(rows) :].reshape(friction.shape)
@@ -122,10 +126,10 @@ def _times_R(force: Array, D: Array) -> Array:
     return jnp.where(D > 0, force * force / jnp.where(D > 0, D, 1), 0)
 
 
-def _moved_edges(p: Problem, edges: Array, tangents: Array) -> Array:
+def _moved_edges(c: ContactRows, edges: Array, tangents: Array) -> Array:
     """The forces of the edges whose tangential sums are given [slots, k]; those of opposite edges stay in sum."""
-    friction = frictionless_masked(p.contact).friction
+    friction = frictionless_masked(c).friction
     k = friction.shape[1]
-    middle = 0.5 * (edges[:, :k] + edges[:, k:])
-    half = jnp.where(friction > 0, 0.5 * tangents / jnp.where(friction > 0, friction, 1), 0.5 * (edges[:, :k] - edges[:, k:]))
-    return jnp.concatenate([middle + half, middle - half], axis=1)
+    half = jnp.where(friction > 0, tangents / jnp.where(friction > 0, friction, 1), edges[:, :k] - edges[:, k:])
+    middle = edges[:, :k] + edges[:, k:]
+    return 0.5 * jnp.concatenate([middle + half, middle - half], axis=1)

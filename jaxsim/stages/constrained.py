@@ -15,12 +15,14 @@ from jaxsim.constraint.row_table import row_table
 from jaxsim.constraint.rows import count_rows
 from jaxsim.constraint.solution import Solution
 from jaxsim.core.data import Data
-from jaxsim.core.enums import DisableBit
+from jaxsim.core.enums import DisableBit, Solver
 from jaxsim.core.model import Model
+from jaxsim.solvers.cg import cg
 from jaxsim.solvers.implicit import implicit_minimum
-from jaxsim.solvers.newton import Outcome, Settings, Start, newton
+from jaxsim.solvers.newton import newton
 from jaxsim.solvers.noslip import noslip
 from jaxsim.solvers.objective import Problem, Structure, forces, mul_jt, problem_of, residual, structure_of
+from jaxsim.solvers.primal import Outcome, Settings, Start
 from jaxsim.solvers.sweeps import Stop
 from jaxsim.stages.intermediate import Intermediate
 
@@ -36,11 +38,12 @@ def constrained_acceleration(m: Model, d: Data, mid: Intermediate, known: Any = 
         return constraint_forces(m, _ended(d.replace(qacc=d.qacc_smooth), _unsearched(d)), mid)
     structure = structure_of(m)
     problem = problem_of(d.qM, mid.inertia, d.qfrc_smooth, mid.rows)
+    search = {Solver.NEWTON: newton, Solver.CG: cg}[m.opt.solver]
     iterations = (m.opt.iterations, m.opt.ls_iterations)
     warm = None if m.opt.disables(DisableBit.WARMSTART) else d.qacc_warmstart
     qacc, outcome = implicit_minimum(
         structure,
-        lambda p, start, tolerances: newton(structure, p, start, Settings(*iterations, *tolerances)),
+        lambda p, start, tolerances: search(structure, p, start, Settings(*iterations, *tolerances)),
         problem,
         lax.stop_gradient(Start(d.qacc_smooth, warm)),
         (m.opt.tolerance, m.opt.ls_tolerance),

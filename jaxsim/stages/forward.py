@@ -1,6 +1,7 @@
 """Forward dynamics: from state and inputs to accelerations (mj_forward)."""
 
 import functools
+
 import jax
 import jax.numpy as jnp
 from jax import lax
