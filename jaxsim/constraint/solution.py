@@ -17,7 +17,7 @@ class Solution(NamedTuple):
     slots: ContactSlots | None  # None for models without candidate pairs
     rows: Rows
     force: RowValues  # N, N m; of contacts along the axes of the slots' frames
-    found: Any  # what the solver searched for, from which all else follows: mostly qacc [nv]
+    found: Any  # what the solver found, from which all else follows: qacc [nv], and of PGS also the forces
     edges: Array | None = None  # [n, 2 (dim - 1)] N, along the edges of pyramids, where they do not follow from qacc
 
     def between_surfaces(self) -> Array:

@@ -98,8 +98,8 @@ def from_dual(s: Structure, p: Problem, force: Array, order: Array | None) -> Fo
 
 def _sorted(c: ContactRows, order: Array) -> ContactRows:
     """What the dual needs of contacts, in an order [slots]."""
-    names = ("J", "D", "aref", "friction", "condim")
-    return c._replace(**{name: gather(getattr(c, name), order) for name in names})
+    J, D, aref, friction, condim = (gather(x, order) for x in (c.J, c.D, c.aref, c.friction, c.condim))
+    return c._replace(J=J, D=D, aref=aref, friction=friction, condim=condim)
 
 
 def _edges(s: Structure, c: ContactRows) -> tuple[Array, Array, Array]:

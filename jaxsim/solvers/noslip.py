@@ -23,11 +23,12 @@ from jax import lax
 from jaxsim.algebra.select import put, take
 from jaxsim.collision.order import ContactOrder
 from jaxsim.constraint.contact import ContactRows
-from jaxsim.constraint.laws.soft import edge_forces, frictionless_masked
+from jaxsim.constraint.laws.soft import frictionless_masked
 from jaxsim.constraint.rows import RowValues
-from jaxsim.core.enums import MINVAL, Cone
+from jaxsim.core.enums import MINVAL
+from jaxsim.solvers.dual import Forces
 from jaxsim.solvers.linear.solve import solve_columns
-from jaxsim.solvers.objective import Problem, Structure, forces, mul_jt, residual, scalar_jacobian
+from jaxsim.solvers.objective import Problem, Structure, mul_jt, scalar_jacobian
 from jaxsim.solvers.sweeps import Friction, Stop, sweeps
 
 Array = jax.Array
@@ -38,29 +39,26 @@ class Slid(NamedTuple):
     """The outcome."""
 
     qacc: Array  # [nv]
-    force: RowValues
-    edges: Array | None  # [slots, 2 (dim - 1)] forces of the pyramids' edges
+    force: Forces
     iterations: Array  # []
 
 
-def noslip(s: Structure, p: Problem, x: Array, order: ContactOrder | None, stop: Stop) -> Slid:
-    """The friction forces chosen anew at the solution x [nv] of the solver.
+def noslip(s: Structure, p: Problem, solved: Forces, order: ContactOrder | None, stop: Stop) -> Slid | None:
+    """The friction forces chosen anew, and the acceleration that follows; None for a model without friction.
 
     Args:
         s: the structure of the solve.
         p: its numbers.
-        x: [nv] the acceleration of most cost.
+        solved: the forces that the solver found.
         order: in which contacts are visited; None without contacts.
         stop: when to stop; the tolerance is that of MuJoCo, times meaninertia and nv.
     """
-    w = residual(s, p, x)
-    start = forces(s, p, w)
+    start, edges = solved
     rows = s.table.order[s.table.friction[s.table.order]]
     if s.table.contact_dim < 2:  # frictionless
         order = None
     if order is None and not len(rows):
-        return Slid(x, start, None, jnp.zeros((), jnp.int32))
-    edges = edge_forces(p.contact, w.contact) if order is not None and s.table.cone == Cone.PYRAMIDAL else None
+        return None
     J, aref, force = _components(s, p, rows, start, order)
     pull = p.qfrc_smooth + mul_jt(s, p, start)
     both = solve_columns(p.M, jnp.concatenate([J, pull[None]]).T)
@@ -68,14 +66,14 @@ def noslip(s: Structure, p: Problem, x: Array, order: ContactOrder | None, stop:
     A = lax.dot(J, each, precision=HIGHEST)
     q = _limits(p, rows, start, edges, order, A)
     at_start = lax.dot(J, a, precision=HIGHEST) - aref
-    moved, iterations = sweeps(q._replace(residual=at_start, force=force, gain=_gain(s, p, w, start)), stop)
+    moved, iterations = sweeps(q._replace(residual=at_start, force=force, gain=_gain(p, solved)), stop)
     qacc = a + lax.dot(each, moved - force, precision=HIGHEST)
     scalar, contact = put(start.scalar, rows, moved[: len(rows)]), start.contact
     if order is not None:
         tangents = order.unsorted(moved[len(rows) :].reshape(contact.shape[0], -1))
         contact = jnp.concatenate([contact[:, :1], tangents], axis=1)
         edges = None if edges is None else _moved_edges(p.contact, edges, tangents)
-    return Slid(qacc, RowValues(scalar, contact), edges, iterations)
+    return Slid(qacc, Forces(RowValues(scalar, contact), edges), iterations)
 
 
 def _components(
@@ -112,14 +110,13 @@ def _limits(
     return q._replace(bound=jnp.concatenate([bound, most.reshape(-1)]))
 
 
-def _gain(s: Structure, p: Problem, w: RowValues, start: RowValues) -> Array:
-    """1/2 f^T R f of all rows: what the cost without R is less at the start."""
-    gain = jnp.sum(_times_R(start.scalar, p.D))
+def _gain(p: Problem, solved: Forces) -> Array:
+    """1/2 f^T R f [] of all rows: by how much the cost is less without R."""
+    gain = jnp.sum(_times_R(solved.rows.scalar, p.D))
     if p.contact is None:
         return 0.5 * gain
-    if s.table.cone == Cone.PYRAMIDAL:
-        return 0.5 * gain + s.law.cost(p.contact, w.contact)
-    return 0.5 * (gain + jnp.sum(_times_R(start.contact, p.contact.D)))
+    own = (solved.rows.contact, p.contact.D) if solved.edges is None else (solved.edges, p.contact.D[:, :1])
+    return 0.5 * (gain + jnp.sum(_times_R(*own)))
 
 
 def _times_R(force: Array, D: Array) -> Array:

@@ -5,6 +5,7 @@ numbers are those of the generator PCG32 from a fixed seed, so all sweeps of all
 """
 
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -45,7 +46,7 @@ def shuffled(order: Array, count: Array, sweep: Array, table: np.ndarray) -> Arr
     partner = (numbers % (place.astype(np.uint32) + 1)).astype(jnp.int32)
     index = np.arange(n, dtype=np.int32)
 
-    def swap(order: Array, row: tuple[Array, Array]) -> tuple[Array, None]:
+    def swap(order: Array, row: Any) -> tuple[Array, None]:
         i, j = row
         here = order.at[i].get(mode="promise_in_bounds")
         there = order.at[j].get(mode="promise_in_bounds")

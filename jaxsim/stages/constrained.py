@@ -1,7 +1,7 @@
-"""Accelerations and forces under the constraints (mj_fwdConstraint): one objective, and a solver that the option names.
+"""Accelerations and forces under the constraints, by the solver that the option names (mj_fwdConstraint).
 
-Newton and CG find the acceleration, from which the forces follow. Noslip then chooses the friction forces anew, and
-the acceleration follows from the forces.
+Newton and CG find the acceleration, from which the forces follow. PGS finds the forces, from which the acceleration
+follows. Noslip then chooses the friction forces anew.
 """
 
 from typing import Any
@@ -18,10 +18,12 @@ from jaxsim.core.data import Data
 from jaxsim.core.enums import DisableBit, Solver
 from jaxsim.core.model import Model
 from jaxsim.solvers.cg import cg
+from jaxsim.solvers.dual import Forces, forces_at
 from jaxsim.solvers.implicit import implicit_minimum
 from jaxsim.solvers.newton import newton
 from jaxsim.solvers.noslip import noslip
 from jaxsim.solvers.objective import Problem, Structure, forces, mul_jt, problem_of, residual, structure_of
+from jaxsim.solvers.pgs import pgs
 from jaxsim.solvers.primal import Outcome, Settings, Start
 from jaxsim.solvers.sweeps import Stop
 from jaxsim.stages.intermediate import Intermediate
@@ -36,40 +38,94 @@ def constrained_acceleration(m: Model, d: Data, mid: Intermediate, known: Any = 
     """
     if not row_table(m).blocks and mid.slots is None:
         return constraint_forces(m, _ended(d.replace(qacc=d.qacc_smooth), _unsearched(d)), mid)
-    structure = structure_of(m)
-    problem = problem_of(d.qM, mid.inertia, d.qfrc_smooth, mid.rows)
-    search = {Solver.NEWTON: newton, Solver.CG: cg}[m.opt.solver]
+    if m.opt.solver == Solver.PGS:
+        d, solution = _by_forces(m, d, mid, known)
+    else:
+        d, solution = _by_acceleration(m, d, mid, known)
+    return _without_slip(m, d, solution, mid) if m.opt.noslip_iterations > 0 else (d, solution)
+
+
+def _by_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | None) -> tuple[Data, Solution]:
+    """By Newton's method or CG, which search for qacc [nv]."""
+    search = cg if m.opt.solver == Solver.CG else newton
+    structure, problem = _problem(m, d, mid)
     iterations = (m.opt.iterations, m.opt.ls_iterations)
-    warm = None if m.opt.disables(DisableBit.WARMSTART) else d.qacc_warmstart
     qacc, outcome = implicit_minimum(
         structure,
         lambda p, start, tolerances: search(structure, p, start, Settings(*iterations, *tolerances)),
         problem,
-        lax.stop_gradient(Start(d.qacc_smooth, warm)),
+        lax.stop_gradient(Start(d.qacc_smooth, _warm(m, d))),
         (m.opt.tolerance, m.opt.ls_tolerance),
         None if known is None else (known, _unsearched(d)),
     )
+    return constraint_forces(m, _ended(d.replace(qacc=qacc), outcome), mid)
+
+
+def _by_forces(m: Model, d: Data, mid: Intermediate, known: tuple[Array, Forces] | None) -> tuple[Data, Solution]:
+    """By PGS, which searches for the forces; they have the derivatives of those that go with qacc."""
+    structure, problem = _problem(m, d, mid)
+    order = None if mid.slots is None else jnp.asarray(contact_order(m, mid.slots).slot, jnp.int32)
+    qacc, (outcome, found) = implicit_minimum(
+        structure,
+        lambda p, start, tolerances: pgs(
+            structure, p, start, Settings(m.opt.iterations, m.opt.ls_iterations, *tolerances)
+        ),
+        problem,
+        lax.stop_gradient(Start(d.qacc_smooth, _warm(m, d), order)),
+        (m.opt.tolerance * _inertia(m), m.opt.ls_tolerance),
+        None if known is None else (known[0], (_unsearched(d), known[1])),
+    )
     d = _ended(d.replace(qacc=qacc), outcome)
-    if m.opt.noslip_iterations > 0:
-        return _without_slip(m, d, mid, structure, problem)
-    return constraint_forces(m, d, mid)
+    near = forces_at(structure, problem, residual(structure, problem, qacc))
+    force = jax.tree.map(lambda value, at: value + (at - lax.stop_gradient(at)), found, near)
+    return _with_forces(m, d, mid, structure, problem, force, (qacc, found))
 
 
-def _without_slip(m: Model, d: Data, mid: Intermediate, s: Structure, p: Problem) -> tuple[Data, Solution]:
+def _without_slip(m: Model, d: Data, solution: Solution, mid: Intermediate) -> tuple[Data, Solution]:
     """The friction forces chosen anew, and the acceleration [nv] that follows."""
+    s, p = _problem(m, d, mid)
     order = None if mid.slots is None else contact_order(m, mid.slots)
-    tolerance = m.opt.noslip_tolerance * m.stat.meaninertia * max(1, m.nv)
-    slid = noslip(s, p, d.qacc, order, Stop(m.opt.noslip_iterations, tolerance))
-    found, count = d.qacc, d.solver_niter + slid.iterations
-    d = d.replace(qacc=slid.qacc, solver_niter=count, qfrc_constraint=mul_jt(s, p, slid.force))
-    d = d.replace(nefc=count_rows(m, mid.rows))
-    return d, Solution(mid.slots, mid.rows, slid.force, found, slid.edges)
+    start = Forces(solution.force, solution.edges)
+    if m.opt.solver != Solver.PGS:  # whose forces of pyramids' edges follow from qacc
+        start = forces_at(s, p, residual(s, p, d.qacc))
+    slid = noslip(s, p, start, order, Stop(m.opt.noslip_iterations, m.opt.noslip_tolerance * _inertia(m)))
+    if slid is None:
+        return d, solution
+    d = d.replace(qacc=slid.qacc, solver_niter=d.solver_niter + slid.iterations)
+    return _with_forces(m, d, mid, s, p, slid.force, solution.found)
+
+
+def constraint_forces(m: Model, d: Data, mid: Intermediate) -> tuple[Data, Solution]:
+    """qfrc_constraint [nv], nefc [] and the constraint forces at qacc: minus the gradient of the rows' penalties."""
+    s, p = _problem(m, d, mid)
+    return _with_forces(m, d, mid, s, p, Forces(forces(s, p, residual(s, p, d.qacc)), None), d.qacc)
 
 
 def solution_at(m: Model, d: Data, mid: Intermediate) -> Solution:
     """The constraint forces of a state after `forward`; those that do not follow from qacc are solved for again."""
-    again = m.opt.noslip_iterations > 0
+    again = m.opt.noslip_iterations > 0 or m.opt.solver == Solver.PGS
     return constrained_acceleration(m, d, mid)[1] if again else constraint_forces(m, d, mid)[1]
+
+
+def _problem(m: Model, d: Data, mid: Intermediate) -> tuple[Structure, Problem]:
+    return structure_of(m), problem_of(d.qM, mid.inertia, d.qfrc_smooth, mid.rows)
+
+
+def _with_forces(
+    m: Model, d: Data, mid: Intermediate, s: Structure, p: Problem, force: Forces, found: Any
+) -> tuple[Data, Solution]:
+    """Data and the Solution with the forces of all rows."""
+    d = d.replace(qfrc_constraint=mul_jt(s, p, force.rows), nefc=count_rows(m, mid.rows))
+    return d, Solution(mid.slots, mid.rows, force.rows, found, force.edges)
+
+
+def _inertia(m: Model) -> Array:
+    """What solvers that search for forces scale their tolerances by []."""
+    return m.stat.meaninertia * max(1, m.nv)
+
+
+def _warm(m: Model, d: Data) -> Array | None:
+    return None if m.opt.disables(DisableBit.WARMSTART) else d.qacc_warmstart
 
 
 def _unsearched(d: Data) -> Outcome:
@@ -81,12 +137,3 @@ def _ended(d: Data, outcome: Outcome) -> Data:
     return d.replace(
         solver_niter=outcome.iterations, solver_converged=outcome.converged, solver_residual=outcome.residual
     )
-
-
-def constraint_forces(m: Model, d: Data, mid: Intermediate) -> tuple[Data, Solution]:
-    """qfrc_constraint [nv], nefc [] and the constraint forces at qacc: minus the gradient of the rows' penalties."""
-    structure, problem = structure_of(m), problem_of(d.qM, mid.inertia, d.qfrc_smooth, mid.rows)
-    force = forces(structure, problem, residual(structure, problem, d.qacc))
-    pull = mul_jt(structure, problem, force)
-    d = d.replace(qfrc_constraint=pull, nefc=count_rows(m, mid.rows))
-    return d, Solution(mid.slots, mid.rows, force, d.qacc)
