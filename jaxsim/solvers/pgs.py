@@ -4,6 +4,10 @@ A block is a row, whose force stays within its bounds, or a contact with an elli
 itself, or, where there is none, along the normal; then, with the normal force held, the friction forces go to the
 minimum within the ellipsoid (see `qcqp`). Sweeps go through the blocks in an order that is shuffled each time. Between
 sweeps the forces are carried on by momentum (Nesterov), which starts anew when a sweep goes against it.
+
+MuJoCo's iteration can stop short of the minimum: a contact without force, whose bodies slide apart slowly and along
+each other fast, gets none, since the cost rises along the normal and falls along the side of the cone alone. When it
+stops, sweeps that try the sides as well go on from there.
 """
 
 from typing import NamedTuple
@@ -49,6 +53,7 @@ class Iterate(NamedTuple):
     before: Array
     order: Array  # [n] of the blocks
     pace: Array  # [] sweeps since the momentum started
+    sides: Array  # [] bool: whether MuJoCo's iteration has stopped, and the sides of cones are tried too
     iteration: Array  # []
     done: Array  # [] bool
 
@@ -72,13 +77,16 @@ def pgs(s: Structure, p: Problem, start: Start, options: Settings) -> tuple[Arra
         carried = _projected(blocks, here.force + beta * (here.force - here.before))
         began = jnp.where((here.iteration > 0) & (beta > 0), carried, here.force)
         order = shuffled(here.order, count, here.iteration, table)
-        moved, gain = _swept(blocks, began, order)
+        moved, gain = _swept(blocks, began, order, here.sides)
         against = jnp.sum((moved - began) * (began - here.force)) < 0
-        pace = jnp.where((here.iteration > 0) & against, 0, here.pace + 1)
-        return Iterate(moved, here.force, order, pace, here.iteration + 1, gain < options.tolerance)
+        sides = here.sides | (gain <= options.tolerance)
+        pace = jnp.where((here.iteration > 0) & against | (sides != here.sides), 0, here.pace + 1)
+        done = here.sides & (gain < options.tolerance)
+        return Iterate(moved, here.force, order, pace, sides, here.iteration + 1, done)
 
     zero = jnp.zeros((), jnp.int32)
-    first = Iterate(force, force, chosen(blocks.active, size), zero, zero, jnp.zeros((), bool))
+    sides = jnp.asarray(blocks.dim == 1)
+    first = Iterate(force, force, chosen(blocks.active, size), zero, sides, zero, jnp.zeros((), bool))
     last = lax.while_loop(lambda here: (here.iteration < options.iterations) & ~here.done, iterate, first)
     force = last.force[: len(rows.R)]
     x = start.smooth + lax.dot(each, force, precision=HIGHEST)
@@ -130,7 +138,7 @@ def _projected(q: Blocks, force: Array) -> Array:
     return jnp.concatenate([bounded[:n], axes.reshape(-1), bounded[end:]])
 
 
-def _swept(q: Blocks, force: Array, order: Array) -> tuple[Array, Array]:
+def _swept(q: Blocks, force: Array, order: Array, sides: Array) -> tuple[Array, Array]:
     """The forces [N] after a visit of every active block, and what the cost fell by []."""
     first = gather(jnp.asarray(q.first), order)
     rows = first[:, None] + np.arange(q.dim, dtype=np.int32)[None]
@@ -145,7 +153,7 @@ def _swept(q: Blocks, force: Array, order: Array) -> tuple[Array, Array]:
         here, old, low, high = (x.at[rows].get(mode="promise_in_bounds") for x in (residual, force, q.low, q.high))
         new = _row(own, here, old, low, high)
         if q.dim > 1:
-            new = jnp.where(condim > 1, _cone(own, here, old, friction, condim), new)
+            new = jnp.where(condim > 1, _cone(own, here, old, friction, condim, sides), new)
         change = new - old
         rise = jnp.sum(change * (0.5 * _times(own, change) + here))
         kept = (block < count) & (rise <= WORSE)
@@ -168,17 +176,25 @@ def _row(A: Array, residual: Array, old: Array, low: Array, high: Array) -> Arra
     return jnp.where(np.arange(len(old)) == 0, jnp.clip(free, low, high), old)
 
 
-def _cone(A: Array, residual: Array, old: Array, friction: Array, condim: Array) -> Array:
-    """The forces [dim] of a contact with an elliptic cone."""
-    along = jnp.sum(old * _times(A, old))
-    step = jnp.where(along >= MINVAL, -jnp.sum(old * residual) / jnp.where(along >= MINVAL, along, 1), 0)
-    on_ray = old[0] * (1 + jnp.maximum(step, -1))  # the force does not turn round
-    own = A[0, 0]
-    at_normal = jnp.maximum(old[0] - residual[0] / jnp.where(own > 0, own, 1), 0)
-    normal = jnp.where(old[0] < MINVAL, at_normal, on_ray)
-    block, slip = A[1:, 1:], A[1:, 0] * (normal - old[0])
-    free = residual[1:] - _times(block, old[1:]) + slip
-    tangents = jnp.where(normal < MINVAL, 0, qcqp(block, free, friction, normal, condim))
+def _cone(A: Array, residual: Array, old: Array, friction: Array, condim: Array, sides: Array) -> Array:
+    """The forces [dim] of a contact with an elliptic cone: a step along a ray, then friction at that normal force.
+
+    From zero the ray is the normal; or if `sides`, where the cost falls along the side of the cone only, that side.
+    """
+    dim = len(old)
+    live = np.arange(1, dim, dtype=np.int32) < condim
+    pull = jnp.where(live, friction * residual[1:], 0)
+    square = jnp.sum(pull * pull)
+    length = jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1)), 0)
+    aside = sides & (residual[0] >= 0) & (residual[0] < length)
+    lean = jnp.where(aside, -friction * pull / jnp.where(square > 0, length, 1), 0)
+    empty = old[0] < MINVAL
+    ray = jnp.where(empty, jnp.concatenate([jnp.ones_like(old[:1]), lean]), old)
+    along = jnp.sum(ray * _times(A, ray))
+    step = jnp.where(along >= MINVAL, -jnp.sum(ray * residual) / jnp.where(along >= MINVAL, along, 1), 0)
+    normal = jnp.where(empty, jnp.maximum(step, 0), old[0] * (1 + jnp.maximum(step, -1)))  # it does not turn round
+    free = residual[1:] - _times(A[1:, 1:], old[1:]) + A[1:, 0] * (normal - old[0])
+    tangents = jnp.where(normal < MINVAL, 0, qcqp(A[1:, 1:], free, friction, normal, condim))
     return jnp.concatenate([normal[None], tangents])
 
 

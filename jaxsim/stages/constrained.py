@@ -18,6 +18,7 @@ from jaxsim.core.data import Data
 from jaxsim.core.enums import DisableBit, Solver
 from jaxsim.core.model import Model
 from jaxsim.solvers.cg import cg
+from jaxsim.solvers.diagonal import diagonal
 from jaxsim.solvers.dual import Forces, forces_at
 from jaxsim.solvers.implicit import implicit_minimum
 from jaxsim.solvers.newton import newton
@@ -29,6 +30,7 @@ from jaxsim.solvers.sweeps import Stop
 from jaxsim.stages.intermediate import Intermediate
 
 Array = jax.Array
+BY_FORCES = (Solver.PGS, Solver.DIAGONAL)  # what they find are forces
 
 
 def constrained_acceleration(m: Model, d: Data, mid: Intermediate, known: Any = None) -> tuple[Data, Solution]:
@@ -38,7 +40,9 @@ def constrained_acceleration(m: Model, d: Data, mid: Intermediate, known: Any = 
     """
     if not row_table(m).blocks and mid.slots is None:
         return constraint_forces(m, _ended(d.replace(qacc=d.qacc_smooth), _unsearched(d)), mid)
-    if m.opt.solver == Solver.PGS:
+    if m.opt.solver == Solver.DIAGONAL:
+        d, solution = _by_diagonal(m, d, mid)
+    elif m.opt.solver == Solver.PGS:
         d, solution = _by_forces(m, d, mid, known)
     else:
         d, solution = _by_acceleration(m, d, mid, known)
@@ -81,12 +85,20 @@ def _by_forces(m: Model, d: Data, mid: Intermediate, known: tuple[Array, Forces]
     return _with_forces(m, d, mid, structure, problem, force, (qacc, found))
 
 
+def _by_diagonal(m: Model, d: Data, mid: Intermediate) -> tuple[Data, Solution]:
+    """By formulas, which are differentiated as they are."""
+    structure, problem = _problem(m, d, mid)
+    qacc, force = diagonal(structure, problem, d.qacc_smooth)
+    d = _ended(d.replace(qacc=qacc), _unsearched(d))
+    return _with_forces(m, d, mid, structure, problem, force, ())
+
+
 def _without_slip(m: Model, d: Data, solution: Solution, mid: Intermediate) -> tuple[Data, Solution]:
     """The friction forces chosen anew, and the acceleration [nv] that follows."""
     s, p = _problem(m, d, mid)
     order = None if mid.slots is None else contact_order(m, mid.slots)
     start = Forces(solution.force, solution.edges)
-    if m.opt.solver != Solver.PGS:  # whose forces of pyramids' edges follow from qacc
+    if m.opt.solver not in BY_FORCES:  # forces of pyramids' edges follow from qacc
         start = forces_at(s, p, residual(s, p, d.qacc))
     slid = noslip(s, p, start, order, Stop(m.opt.noslip_iterations, m.opt.noslip_tolerance * _inertia(m)))
     if slid is None:
@@ -103,7 +115,7 @@ def constraint_forces(m: Model, d: Data, mid: Intermediate) -> tuple[Data, Solut
 
 def solution_at(m: Model, d: Data, mid: Intermediate) -> Solution:
     """The constraint forces of a state after `forward`; those that do not follow from qacc are solved for again."""
-    again = m.opt.noslip_iterations > 0 or m.opt.solver == Solver.PGS
+    again = m.opt.noslip_iterations > 0 or m.opt.solver in BY_FORCES
     return constrained_acceleration(m, d, mid)[1] if again else constraint_forces(m, d, mid)[1]
 
 
