@@ -1,5 +1,6 @@
 """Random scenes of contacts, limits, friction loss and an equality, in MuJoCo and here, for the tests of solvers."""
 
+import copy
 from collections.abc import Callable
 
 import jax
@@ -21,22 +22,23 @@ XML = """
   <worldbody>
     <geom type="plane" size="5 5 .1"/>
     <body name="a" pos="0 0 .097"><freejoint/><geom type="box" size=".1 .15 .1"/></body>
-    <body pos="0 .02 .293"><freejoint/><geom size=".1" condim="{condim}"/></body>
+    <body pos="0 .02 .293"><freejoint/><geom size=".1" condim="6"/></body>
     <body pos=".25 .1 .093"><freejoint/><geom type="capsule" fromto="-.1 0 0 .1 0 0" size=".1" condim="1"/></body>
-    <body pos=".4 .4 .3"><joint type="slide" axis="0 0 1" frictionloss=".5"/>
-      <joint axis="0 1 0" frictionloss=".1" range="-.1 .1"/><geom type="capsule" fromto="0 0 0 .2 0 0" size=".05"/>
+    <body pos=".4 .4 .3"><joint name="s" type="slide" axis="0 0 1" frictionloss=".5"/>
+      <joint name="h" axis="0 1 0" frictionloss=".1" range="-.1 .1"/>
+      <geom type="capsule" fromto="0 0 0 .2 0 0" size=".05"/>
       <body name="b" pos=".25 0 0"><joint axis="1 0 0" frictionloss="2"/><geom size=".04" pos=".05 .1 0"/></body></body>
   </worldbody>
   <tendon><fixed frictionloss=".3"><joint joint="s" coef=".5"/><joint joint="h" coef="1"/></fixed></tendon>
   <equality><connect body1="a" body2="b" anchor=".5 .4 .2"/></equality>
 </mujoco>
-""".replace('<joint type="slide"', '<joint name="s" type="slide"').replace("<joint axis=\"0 1 0\"", '<joint name="h" axis="0 1 0"')  # fmt: skip
+"""
 
 
-def scenes(cone: str, count: int, option: str = "", condim: int = 6) -> tuple[oracle.Pair, list[mujoco.MjData]]:
+def scenes(cone: str, count: int, option: str = "") -> tuple[oracle.Pair, list[mujoco.MjData]]:
     """A model in both engines, and states of it in which most bodies touch; the solver's start is random too."""
     rng = np.random.default_rng(0)
-    pair = oracle.pair_of_xml(XML.format(cone=cone, option=option, condim=condim))
+    pair = oracle.pair_of_xml(XML.format(cone=cone, option=option))
     found = []
     for _ in range(count):
         d = mujoco.MjData(pair.mj)
@@ -78,6 +80,6 @@ def objective(mj: mujoco.MjModel, d: mujoco.MjData, qacc: np.ndarray) -> float:
     Ma, jar, cost = np.zeros(mj.nv), np.zeros(d.nefc), np.zeros(1)
     mujoco.mj_mulM(mj, d, Ma, qacc)
     mujoco.mj_mulJacVec(mj, d, jar, qacc)
-    scratch = oracle.copy_of(mj, d)
+    scratch = copy.copy(d)
     mujoco.mj_constraintUpdate(mj, scratch, jar - d.efc_aref, cost, 0)
     return float(cost[0] + 0.5 * (Ma - d.qfrc_smooth) @ (qacc - d.qacc_smooth))

@@ -1,0 +1,118 @@
+"""Newton, CG and PGS reach the same solution, each by MuJoCo's own iterations; the diagonal solver comes near it."""
+
+import copy
+
+import contact_scenes as scenes
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+import oracle
+import pytest
+
+import jaxsim as js
+from jaxsim.core.enums import Solver
+from jaxsim.solvers.cg import cg
+from jaxsim.solvers.diagonal import diagonal
+from jaxsim.solvers.dual import as_dual, dual_rows
+from jaxsim.solvers.newton import newton
+from jaxsim.solvers.pgs import pgs
+from jaxsim.solvers.primal import Settings
+
+NEVER, SHARP = -1.0, 0.01  # tolerances at which no solve stops, and of line searches
+COUNT, FEW = 10, 5  # scenes, and iterations in which objectives are compared; 100 scenes of each cone agree as well
+pytestmark = pytest.mark.usefixtures("optimized")
+
+
+def _settings(iterations, tolerance: float) -> Settings:
+    return Settings(iterations, 50, jnp.asarray(tolerance), jnp.asarray(SHARP))
+
+
+def _dual_cost(s, p, start, forces):
+    """1/2 f^T (A + R) f + f^T b."""
+    rows, f = dual_rows(s, p, start.order), as_dual(s, p, forces, start.order)
+    pull = rows.J.T @ f
+    return 0.5 * pull @ jnp.linalg.solve(p.M, pull) + f @ (rows.J @ start.smooth - rows.aref) + 0.5 * rows.R @ (f * f)
+
+
+def _theirs(mj: mujoco.MjModel, d: mujoco.MjData, solver: Solver) -> mujoco.MjData:
+    """MuJoCo's state after FEW iterations."""
+    mj, d = copy.copy(mj), copy.copy(d)
+    mj.opt.solver, mj.opt.iterations, mj.opt.tolerance = int(solver), FEW, 0
+    mujoco.mj_forward(mj, d)
+    return d
+
+
+def _their_dual_cost(mj: mujoco.MjModel, d: mujoco.MjData) -> float:
+    moved = np.zeros((1, mj.nv))
+    mujoco.mj_solveM(mj, d, moved, d.qfrc_constraint[None].copy())
+    f = d.efc_force
+    return float(0.5 * d.qfrc_constraint @ moved[0] + f @ d.efc_b + 0.5 * f @ (d.efc_R * f))
+
+
+@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+def test_the_same_solution_and_no_worse_on_the_way_than_mujoco(cone):
+    """To what rounding leaves of a cost; on the way after FEW iterations of each."""
+    pair, states = scenes.scenes(cone, COUNT)
+
+    def solve(s, p, start):
+        by_newton, _ = newton(s, p, start, _settings(100, 0))
+        by_cg, outcome = cg(s, p, start, _settings(3000, 0))
+        by_pgs, (ended, _) = pgs(s, p, start, _settings(2000, 1e-20))
+        early, _ = cg(s, p, start, _settings(FEW, NEVER))
+        _, (_, forces) = pgs(s, p, start, _settings(FEW, NEVER))
+        _, rough = diagonal(s, p, start.smooth)
+        costs = _dual_cost(s, p, start, forces), _dual_cost(s, p, start, rough)
+        return (by_newton, by_cg, by_pgs), (outcome, ended), early, costs
+
+    found, ended, early, (cost, rough) = scenes.solving(pair.model, solve)(scenes.batch_of(pair.model, states))
+    assert ended[1].converged.all()
+    for i, d in enumerate(states):
+        for x, tolerance in zip(found, (1e-9, 1e-7, 1e-7)):
+            assert oracle.error(x[i], d.qacc) < tolerance
+        theirs = _theirs(pair.mj, d, Solver.CG)
+        most = scenes.objective(pair.mj, d, theirs.qacc)
+        assert scenes.objective(pair.mj, d, np.asarray(early[i])) <= most + 1e-9 * abs(most)
+        most = _their_dual_cost(pair.mj, _theirs(pair.mj, d, Solver.PGS))
+        assert cost[i] <= most + 1e-9 * abs(most)
+        assert cost[i] < rough[i] < 0  # rough, but better than no force
+
+
+BALL = """<mujoco><option cone="{}" iterations="400" tolerance="0"/><worldbody><geom type="plane" size="5 5 .1"/>
+  <body pos="0 0 .099"><freejoint/><geom name="ball" size=".1" condim="4" friction=".7 .1 .01"/><site name="s" size=".2"/>
+  </body></worldbody><sensor><touch site="s"/></sensor></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    ("cone", "solver"), [("pyramidal", Solver.PGS), ("elliptic", Solver.PGS), ("elliptic", Solver.CG)]
+)
+def test_derivatives_of_solutions_and_forces_are_newtons(cone, solver):
+    exact = js.load(BALL.format(cone))
+    other = exact.replace(opt=exact.opt.replace(solver=solver))
+    data = js.make_data(exact)
+    data = data.replace(qvel=data.qvel.at[:].set(jnp.asarray([0.2, -0.1, -0.1, 0.3, 0.5, 0.4])))
+
+    def results(model, qvel):
+        end = js.forward(model, data.replace(qvel=qvel))
+        return {"qacc": end.qacc, "qfrc_constraint": end.qfrc_constraint, "sensordata": end.sensordata}
+
+    expected, ours = (
+        jax.jvp(lambda v, m=m: results(m, v), (data.qvel,), (jnp.linspace(-1, 1, 6),)) for m in (exact, other)
+    )
+    assert expected[0]["sensordata"] > 1
+    for a, b in zip(expected, ours):
+        for name in a:
+            assert oracle.error(b[name], a[name]) < 1e-7, name
+
+
+def test_the_diagonal_solver_is_exact_for_one_force_and_shares_what_several_hold():
+    model = js.load(BALL.format("elliptic"))
+    model = model.replace(opt=model.opt.replace(solver=Solver.DIAGONAL))
+    data = js.make_data(model)
+    end, derivative = jax.jvp(
+        lambda x: js.forward(model, data.replace(qpos=data.qpos.at[2].set(x))).qacc, (0.0995,), (1.0,)
+    )
+    exact = js.forward(
+        model.replace(opt=model.opt.replace(solver=Solver.NEWTON)), data.replace(qpos=data.qpos.at[2].set(0.0995))
+    )
+    assert oracle.error(end, exact.qacc) < 1e-9 and derivative[2] < -1
