@@ -65,7 +65,8 @@ def solving(model: js.Model, solve: Callable) -> Callable:
         data = smooth_acceleration(model, data, mid)
         problem: Problem = problem_of(data.qM, mid.inertia, data.qfrc_smooth, mid.rows)
         structure: Structure = structure_of(model)
-        start = Start(data.qacc_smooth, data.qacc_warmstart, contact_order(model, mid.slots).slot)
+        order = jnp.asarray(contact_order(model, mid.slots).slot, jnp.int32)
+        start = Start(data.qacc_smooth, data.qacc_warmstart, order)
         return solve(structure, problem, start, *rest)
 
     @jax.jit
