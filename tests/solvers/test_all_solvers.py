@@ -18,7 +18,7 @@ from jaxsim.solvers.pgs import pgs
 from jaxsim.solvers.primal import Settings
 
 NEVER, SHARP = -1.0, 0.01  # tolerances at which no solve stops, and of line searches
-COUNT, FEW = 10, 5  # scenes, and iterations in which objectives are compared; 100 scenes of each cone agree as well
+COUNT, FEW = 6, 5  # scenes, and iterations in which objectives are compared; 100 scenes of each cone agree as well
 pytestmark = pytest.mark.usefixtures("optimized")
 
 
@@ -55,8 +55,8 @@ def test_the_same_solution_and_no_worse_on_the_way_than_mujoco(cone):
 
     def solve(s, p, start):
         by_newton, _ = newton(s, p, start, _settings(100, 0))
-        by_cg, outcome = cg(s, p, start, _settings(3000, 0))
-        by_pgs, (ended, _) = pgs(s, p, start, _settings(2000, 1e-20))
+        by_cg, outcome = cg(s, p, start, _settings(1500, 1e-16))
+        by_pgs, (ended, _) = pgs(s, p, start, _settings(1000, 1e-17))
         early, _ = cg(s, p, start, _settings(FEW, NEVER))
         _, (_, forces) = pgs(s, p, start, _settings(FEW, NEVER))
         _, rough = diagonal(s, p, start.smooth)
@@ -64,7 +64,7 @@ def test_the_same_solution_and_no_worse_on_the_way_than_mujoco(cone):
         return (by_newton, by_cg, by_pgs), (outcome, ended), early, costs
 
     found, ended, early, (cost, rough) = scenes.solving(pair.model, solve)(scenes.batch_of(pair.model, states))
-    assert ended[1].converged.all()
+    assert ended[0].converged.all() and ended[1].converged.all()
     for i, d in enumerate(states):
         for x, tolerance in zip(found, (1e-9, 1e-7, 1e-7)):
             assert oracle.error(x[i], d.qacc) < tolerance
