@@ -18,7 +18,7 @@ from jaxsim.solvers.pgs import pgs
 from jaxsim.solvers.primal import Settings
 
 NEVER, SHARP = -1.0, 0.01  # tolerances at which no solve stops, and of line searches
-COUNT, FEW = 6, 5  # scenes, and iterations in which objectives are compared; 100 scenes of each cone agree as well
+COUNT, FEW = 6, 5  # scenes, and iterations in which objectives are compared
 pytestmark = pytest.mark.usefixtures("optimized")
 
 
