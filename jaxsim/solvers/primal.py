@@ -40,7 +40,7 @@ class Settings(NamedTuple):
 
 
 def begin(s: Structure, p: Problem, start: Start) -> tuple[Array, Array, RowValues]:
-    """The start of lower cost, with M times it and its residual; M smooth is qfrc_smooth."""
+    """The start of lower cost [nv], with M times it [nv] and its residual; M smooth is qfrc_smooth."""
     smooth, warm = start.smooth, start.warm
     cold = (smooth, p.qfrc_smooth, residual(s, p, smooth))
     if warm is None:
