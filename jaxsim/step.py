@@ -15,13 +15,13 @@ from jaxsim.core.shapes import check
 from jaxsim.layout import batched
 from jaxsim.stages import forward as forward_stage
 from jaxsim.stages import step as step_stage
-from jaxsim.stages.forward import Found, found_in
+from jaxsim.stages.intermediate import Found, found_in
 from jaxsim.stages.inverse import inverse as inverse_stage
 
 
 def _forward(model: Model, data: Data, known: Found | None = None) -> tuple[Data, Found]:
-    data, _ = forward_stage.forward(model, data, known=known)
-    return data, found_in(data)
+    data, mid = forward_stage.forward(model, data, known=known)
+    return data, found_in(data, mid)
 
 
 def _repeated_forward(known: Found, model: Model, data: Data) -> Data:

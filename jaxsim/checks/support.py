@@ -1,6 +1,5 @@
 """What the engine simulates: every feature of a compiled model that it does not is named."""
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from enum import IntEnum
 
@@ -20,7 +19,6 @@ from jaxsim.core.enums import (
     GeomType,
     Integrator,
     SensorType,
-    Solver,
     TendonType,
     TrnType,
 )  # fmt: skip
@@ -89,15 +87,7 @@ def admit(
     model = with_budgets(model, max_contacts, budgets)
     if not compile_only:
         require_supported(model, where)
-        note_solver(model)
     return model
-
-
-def note_solver(model: Model) -> None:
-    """Warn that Newton stands in for PGS and CG: all three minimise the same cost, so only speed differs."""
-    if model.opt.solver != Solver.NEWTON:
-        name = Solver(model.opt.solver).name
-        warnings.warn(f"solver {name}: Newton is used instead and converges to the same solution", stacklevel=4)
 
 
 def _options(m: Model) -> Iterator[tuple[str, int, str]]:
@@ -105,8 +95,6 @@ def _options(m: Model) -> Iterator[tuple[str, int, str]]:
     if o.integrator not in INTEGRATORS:
         sentence = f"integrator {o.integrator.name.lower()} is not simulated; use Euler, RK4, implicit or implicitfast"
         yield "option", 0, sentence
-    if o.noslip_iterations > 0:
-        yield "option", 0, "noslip_iterations is not simulated"
     for bit in REFUSED_FLAGS:
         if o.enables(bit):
             yield "option", 0, f"enable flag {bit.name.lower()} is not simulated"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from jaxsim.checks.support import INTEGRATORS, REFUSED_FLAGS, SIMULATED
 from jaxsim.collision.table import COLLIDERS
-from jaxsim.core.enums import GeomType, Integrator, SensorType
+from jaxsim.core.enums import GeomType, Integrator, SensorType, Solver
 from jaxsim.mjcf.language.schema import ATTRIBUTES, REFUSED, attributes
 
 START, END = "<!-- python -m jaxsim.checks.support_table README.md -->", "<!-- end of generated tables -->"
@@ -42,7 +42,7 @@ def simulated() -> str:
     lines = ["| | simulated | compiled, but refused by name when loaded for simulation |", "|---|---|---|"]
     lines += [f"| {what} | {_names(yes)} | {_names(no)} |" for what, yes, no in rows]
     lines += [f"| contacts of {a} | {yes} | {no} |" for a, yes, no in _collisions()]
-    lines.append("| solver | Newton, also where PGS or CG is asked for (with a warning) | noslip_iterations |")
+    lines.append(f"| solvers | {_names(Solver)}, noslip after any of them | - |")
     lines.append(f"| enable flags | the others | {_names(REFUSED_FLAGS)} |")
     return "\n".join(lines)
 

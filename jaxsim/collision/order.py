@@ -1,4 +1,13 @@
-"""The order in which MuJoCo finds contacts, for what depends on it: the engine's own is by the types of geoms."""
+"""MuJoCo's order of contacts, for what depends on it: sensors, and solvers that visit one contact after the other.
+
+The engine's slots are sorted by types of geoms, MuJoCo's contacts by bodies and then by geoms, those of explicit
+pairs first. With a box 0 on the floor and a ball 1 on the box, bodies 1 and 2:
+
+    slots      plane-ball | plane-box ... | ball-box
+    MuJoCo's   plane-box ... | plane-ball | box-ball
+"""
+
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,22 +26,39 @@ from jaxsim.core.topology import Topology, per_topology
 Array = jax.Array
 
 
-def in_order(m: Model, d: Data, slots: ContactSlots) -> np.ndarray | Array:
-    """The slots [n] in MuJoCo's order of contacts (mj_collision); of one pair, in that of their collider.
+class ContactOrder(NamedTuple):
+    """The slot [n] that stands at each place of MuJoCo's order, and the place [n] of each slot; numpy where static."""
 
-    Host integers where the order is always the same. Otherwise slots are counted against each other: with pairs that
-    come 5th, 2nd and 5th, slots 0 and 2 have 1 and 2 before them, and the order is 1 0 2.
+    slot: np.ndarray | Array
+    place: np.ndarray | Array
+
+    def sorted(self, x: Array) -> Array:
+        """What is given for each slot [n, ...], in MuJoCo's order."""
+        return _rows(x, self.slot)
+
+    def unsorted(self, x: Array) -> Array:
+        """What is given in MuJoCo's order [n, ...], for each slot."""
+        return _rows(x, self.place)
+
+
+def contact_order(m: Model, d: Data, slots: ContactSlots) -> ContactOrder:
+    """MuJoCo's order of the slots (mj_collision); contacts of one pair keep that of their collider.
+
+    Slots are counted against each other, unless the order is always the same: with pairs that come 5th, 2nd and 5th,
+    slots 0 and 2 have 1 and 2 before them, and the order is 1 0 2.
     """
     rank = ranks(m.topology, int(m.opt.disableflags))
     corners = _corners(m, d, slots)
     if slots.pair is None and corners is None:
-        return np.argsort(rank[fixed_pairs(m)], kind="stable")
+        fixed = np.argsort(rank[fixed_pairs(m)], kind="stable")
+        return ContactOrder(fixed, np.argsort(fixed))
     own = of_slots(m, slots, jnp.asarray(rank, jnp.int32))
     own = own if corners is None else 8 * own + corners
-    slot = np.arange(own.shape[0], dtype=np.int32)
-    earlier = (own[None] < own[:, None]) | ((own[None] == own[:, None]) & (slot[None] < slot[:, None]))
+    index = np.arange(own.shape[0], dtype=np.int32)
+    earlier = (own[None] < own[:, None]) | ((own[None] == own[:, None]) & (index[None] < index[:, None]))
     place = jnp.sum(earlier, axis=1, dtype=jnp.int32)
-    return jnp.sum(jnp.where(place[None] == slot[:, None], slot[None], 0), axis=1, dtype=jnp.int32)
+    slot = jnp.sum(jnp.where(place[None] == index[:, None], index[None], 0), axis=1, dtype=jnp.int32)
+    return ContactOrder(slot, place)
 
 
 def _corners(m: Model, d: Data, slots: ContactSlots) -> Array | None:
@@ -48,11 +74,6 @@ def _corners(m: Model, d: Data, slots: ContactSlots) -> Array | None:
     beyond = vector.matvec_t(mat.reshape(-1, 3, 3), slots.pos - pos) > 0
     corner = jnp.sum(jnp.where(beyond, jnp.asarray([[1, 2, 4]], jnp.int32), 0), axis=1, dtype=jnp.int32)
     return jnp.where(of_slots(m, slots, jnp.asarray(boxes)), corner, 0)
-
-
-def reorder(x: Array, order: np.ndarray | Array) -> Array:
-    """Rows of x [n, ...] in an order [n], of the host or traced."""
-    return take(x, order) if isinstance(order, np.ndarray) else gather(x, order)
 
 
 @per_topology
@@ -74,3 +95,7 @@ def ranks(t: Topology, disableflags: int) -> np.ndarray:
     rank = np.empty(len(pairs), int)
     rank[np.lexsort((second, first, explicit, high, low))] = np.arange(len(pairs))
     return rank
+
+
+def _rows(x: Array, index: np.ndarray | Array) -> Array:
+    return take(x, index) if isinstance(index, np.ndarray) else gather(x, index)

@@ -1,6 +1,6 @@
 """The constraints of a state with the forces that solve them: what sensors and queries read."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,8 @@ class Solution(NamedTuple):
     slots: ContactSlots | None  # None for models without candidate pairs
     rows: Rows
     force: RowValues  # N, N m; of contacts along the axes of the slots' frames
+    found: Any  # what the solver found, from which all else follows: qacc [nv], and of PGS also the forces
+    edges: Array | None = None  # [n, 2 (dim - 1)] N, along the edges of pyramids, where they do not follow from qacc
 
     def between_surfaces(self) -> Array:
         """What acts between the surfaces of contacts [n, dim]: the constraint's force, less the adhesion."""

@@ -54,11 +54,12 @@ class Cone(IntEnum):
 
 
 class Solver(IntEnum):
-    """mjtSolver."""
+    """mjtSolver; DIAGONAL is our own, cheap and approximate, and not in MJCF: `opt.replace(solver=3)`."""
 
     PGS = 0
     CG = 1
     NEWTON = 2
+    DIAGONAL = 3
 
 
 class EqType(IntEnum):

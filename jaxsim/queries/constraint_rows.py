@@ -21,7 +21,8 @@ from jaxsim.constraint.solution import Solution
 from jaxsim.core.data import Data
 from jaxsim.core.enums import Cone, ConstraintType
 from jaxsim.core.model import Model
-from jaxsim.stages.forward import constraint_forces, position_velocity
+from jaxsim.stages.constrained import solution_at
+from jaxsim.stages.forward import position_velocity
 
 Array = jax.Array
 
@@ -89,7 +90,7 @@ def contact_force(model: Model, data: Data, slot: Array | int) -> Array:
 def _solution(model: Model, data: Data) -> Solution:
     """The constraints of a state, and their forces at its acceleration."""
     _, mid = position_velocity(model, data)
-    return constraint_forces(model, data, mid)[1]
+    return solution_at(model, data, mid)
 
 
 def _scalar_rows(model: Model, solution: Solution) -> ConstraintRows:
@@ -115,7 +116,8 @@ def _contact_part(model: Model, data: Data, solution: Solution) -> ConstraintRow
     c = c._replace(condim=jnp.where(idle, 0, c.condim))
     if model.opt.cone == Cone.ELLIPTIC:
         return _elliptic(c, gather(solution.force.contact, order))
-    return _pyramidal(row_table(model), c, data.qacc)
+    edges = solution.edges
+    return _pyramidal(row_table(model), c, data.qacc, None if edges is None else gather(edges, order))
 
 
 def _elliptic(c: ContactRows, force: Array) -> ConstraintRows:
@@ -125,8 +127,11 @@ def _elliptic(c: ContactRows, force: Array) -> ConstraintRows:
     return _flat(c, c.J, pos, margin, c.aref, c.D, force, axis < c.condim[:, None], ConstraintType.CONTACT_ELLIPTIC)
 
 
-def _pyramidal(table: RowTable, c: ContactRows, qacc: Array) -> ConstraintRows:
-    """Rows normal +- friction_i axis_i, or the normal alone where there is no friction."""
+def _pyramidal(table: RowTable, c: ContactRows, qacc: Array, edges: Array | None) -> ConstraintRows:
+    """Rows normal +- friction_i axis_i, or the normal alone where there is no friction.
+
+    Their forces [n, 2 (dim - 1)] are `edges`, all of plus and then all of minus, or what follows from qacc [nv].
+    """
     dim = c.D.shape[1]
     if dim == 1:
         return _elliptic(c, jnp.maximum(c.D * (c.aref - jnp.sum(c.J * qacc[None, None], axis=2)), 0))
@@ -138,7 +143,10 @@ def _pyramidal(table: RowTable, c: ContactRows, qacc: Array) -> ConstraintRows:
     aref = c.aref[:, :1] + slips * c.aref[:, pair]
     active = np.arange(table.contact_size, dtype=np.int32)[None] < table.rows_of_contact(c.condim)[:, None]
     D = jnp.where(active, c.D[:, :1], 0)
-    force = jnp.maximum(D * (aref - jnp.sum(J * qacc[None, None], axis=2)), 0)
+    if edges is None:
+        force = jnp.maximum(D * (aref - jnp.sum(J * qacc[None, None], axis=2)), 0)
+    else:
+        force = jnp.where(active, take(edges, np.arange(2 * (dim - 1)).reshape(2, -1).T.ravel(), axis=1), 0)
     pos, margin = (jnp.broadcast_to(x[:, None], D.shape) for x in (c.pos, c.margin))
     return _flat(c, J, pos, margin, aref, D, force, active, ConstraintType.CONTACT_PYRAMIDAL)
 

@@ -15,7 +15,7 @@ from jaxsim.algebra import spatial, vector
 from jaxsim.algebra.select import gather_groups, take
 from jaxsim.algebra.tree import subtree
 from jaxsim.collision.compact import gather
-from jaxsim.collision.order import in_order, reorder
+from jaxsim.collision.order import ContactOrder, contact_order
 from jaxsim.collision.shape import NO_CONTACT
 from jaxsim.collision.slots import ContactSlots, of_bodies, of_geoms
 from jaxsim.constraint.solution import Solution
@@ -125,7 +125,7 @@ def _records(m: Model, d: Data, s: np.ndarray, solution: Solution, match: Array)
     slots = solution.slots
     assert slots is not None
     k, found = _most(m, s, slots.dist.shape[0]), jnp.sum(match != 0, axis=1, dtype=slots.dist.dtype)
-    order = in_order(m, d, slots)
+    order = contact_order(m, d, slots)
     chosen = _chosen(m, s, solution, match, order, k)
     used = int(np.bitwise_or.reduce(m.sensor_intprm[s, 0]))
     about = gather(_fields(m, d, solution, used), chosen.reshape(-1)).reshape(len(s), k, -1)
@@ -138,7 +138,7 @@ def _records(m: Model, d: Data, s: np.ndarray, solution: Solution, match: Array)
     return jnp.where(filled[:, :, None], jnp.concatenate([count, about], axis=2), 0)
 
 
-def _chosen(m: Model, s: np.ndarray, solution: Solution, match: Array, order: np.ndarray | Array, k: int) -> Array:
+def _chosen(m: Model, s: np.ndarray, solution: Solution, match: Array, order: ContactOrder, k: int) -> Array:
     """[S, k] the slots of the contacts that sensors report, the first of equals; any where there are no more."""
     slots, reduce = solution.slots, m.sensor_intprm[s, 1][:, None]
     assert slots is not None
@@ -146,7 +146,7 @@ def _chosen(m: Model, s: np.ndarray, solution: Solution, match: Array, order: np
     measure = jnp.where(reduce == Reduce.MINDIST, slots.dist[None], 0)
     if (reduce == Reduce.MAXFORCE).any():
         measure = jnp.where(reduce == Reduce.MAXFORCE, -vector.dot(force, force)[None], measure)
-    measure = reorder(jnp.where(match != 0, lax.stop_gradient(measure), jnp.inf).T, order).T
+    measure = order.sorted(jnp.where(match != 0, lax.stop_gradient(measure), jnp.inf).T).T
 
     place = np.arange(measure.shape[1], dtype=np.int32)
 
@@ -155,7 +155,7 @@ def _chosen(m: Model, s: np.ndarray, solution: Solution, match: Array, order: np
         return jnp.where(first[:, None] == place[None], jnp.inf, left), first
 
     places = best(measure, None)[1][None] if k == 1 else lax.scan(best, measure, None, length=k)[1]
-    return gather(jnp.asarray(order, jnp.int32), places.T)
+    return gather(jnp.asarray(order.slot, jnp.int32), places.T)
 
 
 def _fields(m: Model, d: Data, solution: Solution, used: int) -> Array:

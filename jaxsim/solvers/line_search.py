@@ -21,17 +21,22 @@ class Bracket(NamedTuple):
 
 
 def line_search(
-    slope_curvature: Callable[[Array], tuple[Array, Array]], slope0: Array, iterations: int, goal: Array
+    slope_curvature: Callable[[Array], tuple[Array, Array]],
+    slope0: Array,
+    iterations: int,
+    goal: Array,
+    first: Array | None = None,
 ) -> Array:
     """Step alpha with slope(alpha) = 0, for a convex function whose slope at 0 is negative.
 
-    Starts at the full Newton step alpha = 1, which is exact unless rows change their state.
+    Starts at `first`, by default the full Newton step alpha = 1, which is exact unless rows change their state.
 
     Args:
         slope_curvature: alpha [] -> first and second derivative along the line [].
         slope0: slope at alpha = 0 [].
         iterations: most evaluations.
         goal: stop when |slope| <= goal [].
+        first: the step that is tried first [].
 
     Returns:
         alpha [].
@@ -50,8 +55,8 @@ def line_search(
         done = (jnp.abs(slope) <= goal) | (proposal == b.alpha)
         return Bracket(b.evaluations + 1, jnp.where(done, b.alpha, proposal), low, high, done)
 
-    one = jnp.ones_like(slope0)
+    first = jnp.ones_like(slope0) if first is None else first
     start = Bracket(
-        jnp.zeros((), jnp.int32), one, jnp.zeros_like(one), jnp.full_like(one, jnp.inf), jnp.zeros((), bool)
+        jnp.zeros((), jnp.int32), first, jnp.zeros_like(first), jnp.full_like(first, jnp.inf), jnp.zeros((), bool)
     )
     return lax.while_loop(unfinished, step, start).alpha

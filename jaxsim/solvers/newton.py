@@ -9,17 +9,8 @@ from jax import lax
 from jaxsim.constraint.rows import RowValues
 from jaxsim.solvers.line_search import line_search
 from jaxsim.solvers.linear.spd_solve import spd_solve
-from jaxsim.solvers.objective import (
-    Problem,
-    Structure,
-    along,
-    cost,
-    forces,
-    hessian,
-    mul_j,
-    mul_jt,
-    residual,
-)
+from jaxsim.solvers.objective import Problem, Structure, forces, hessian, mul_j, mul_jt
+from jaxsim.solvers.primal import Outcome, Settings, Start, begin, norm, objective_along
 
 Array = jax.Array
 
@@ -33,30 +24,6 @@ class Iterate(NamedTuple):
     gradient: Array  # [nv]
     iteration: Array  # []
     done: Array  # [] bool
-
-
-class Start(NamedTuple):
-    """Where to begin: the unconstrained acceleration [nv], and, unless warm starts are off, the previous one [nv]."""
-
-    smooth: Array
-    warm: Array | None
-
-
-class Outcome(NamedTuple):
-    """How a solve ended: for people and for reports, never differentiated."""
-
-    iterations: Array  # [] int
-    converged: Array  # [] bool: a stopping criterion was met; false if the iterations ran out
-    residual: Array  # [] |gradient| / trace(M), what the criterion compares with the tolerance
-
-
-class Settings(NamedTuple):
-    """Solver options: iteration bounds are static, tolerances traced."""
-
-    iterations: int
-    ls_iterations: int
-    tolerance: Array
-    ls_tolerance: Array
 
 
 def newton(s: Structure, p: Problem, start: Start, options: Settings) -> tuple[Array, Outcome]:
@@ -75,8 +42,8 @@ def newton(s: Structure, p: Problem, start: Start, options: Settings) -> tuple[A
         """The gradient at a new iterate, and whether it is good enough."""
         pull = mul_jt(s, p, forces(s, p, here.residual))
         gradient = here.Mx - p.qfrc_smooth - pull
-        length = _norm(gradient)
-        noise = 4 * jnp.finfo(length.dtype).eps * (_norm(here.Mx) + _norm(p.qfrc_smooth) + _norm(pull))
+        length = norm(gradient)
+        noise = 4 * jnp.finfo(length.dtype).eps * (norm(here.Mx) + norm(p.qfrc_smooth) + norm(pull))
         done = (scale * jnp.minimum(length, decrease) < options.tolerance) | (length <= noise) | ~moved
         return here._replace(gradient=gradient, done=done)
 
@@ -86,44 +53,16 @@ def newton(s: Structure, p: Problem, start: Start, options: Settings) -> tuple[A
         dr = mul_j(s, p, step)
         slope = jnp.sum(here.gradient * step)
         # as exact as MuJoCo asks for near the solution, and to a hundredth before
-        goal = options.ls_tolerance * jnp.maximum(options.tolerance * _norm(step) / scale, jnp.abs(slope))
-        alpha = line_search(_line(s, p, here, step, Mstep, dr), slope, options.ls_iterations, goal)
+        goal = options.ls_tolerance * jnp.maximum(options.tolerance * norm(step) / scale, jnp.abs(slope))
+        alpha = line_search(
+            objective_along(s, p, here.residual, here.Mx, step, Mstep, dr), slope, options.ls_iterations, goal
+        )
         x = here.x + alpha * step
         moved = jax.tree.map(lambda a, b: a + alpha * b, here.residual, dr)
         new = Iterate(x, here.Mx + alpha * Mstep, moved, step, here.iteration + 1, here.done)
         return settle(new, -0.5 * alpha * slope, jnp.any(x != here.x))
 
-    first = Iterate(*_begin(s, p, start), start.smooth, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
+    first = Iterate(*begin(s, p, start), start.smooth, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
     first = settle(first, jnp.full_like(scale, jnp.inf), jnp.ones((), bool))
     last = lax.while_loop(unfinished, iterate, first)
-    return last.x, Outcome(last.iteration, last.done, scale * _norm(last.gradient))
-
-
-def _begin(s: Structure, p: Problem, start: Start) -> tuple[Array, Array, RowValues]:
-    """The start of lower cost, with M times it and its residual; M smooth is qfrc_smooth."""
-    smooth, warm = start
-    cold = (smooth, p.qfrc_smooth, residual(s, p, smooth))
-    if warm is None:
-        return cold
-    Mx = lax.dot(p.M, warm, precision=lax.Precision.HIGHEST)
-    previous = (warm, Mx, residual(s, p, warm))
-    gauss = 0.5 * jnp.sum((warm - smooth) * (Mx - p.qfrc_smooth))
-    better = gauss + cost(s, p, previous[2]) < cost(s, p, cold[2])
-    return jax.tree.map(lambda a, b: jnp.where(better, a, b), previous, cold)
-
-
-def _line(s: Structure, p: Problem, here: Iterate, step: Array, Mstep: Array, dr: RowValues):
-    """The objective along the Newton direction: step length -> slope and curvature."""
-    gauss_slope = jnp.sum(step * (here.Mx - p.qfrc_smooth))
-    gauss_curvature = jnp.sum(step * Mstep)
-    penalties = along(s, p, here.residual, dr)
-
-    def at(alpha: Array) -> tuple[Array, Array]:
-        slope, curvature = penalties(alpha)
-        return gauss_slope + alpha * gauss_curvature + slope, gauss_curvature + curvature
-
-    return at
-
-
-def _norm(x: Array) -> Array:
-    return jnp.sqrt(jnp.sum(x * x))
+    return last.x, Outcome(last.iteration, last.done, scale * norm(last.gradient))

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from jaxsim.algebra.select import scatter_add
@@ -56,6 +57,12 @@ def structure_of(m: Model) -> Structure:
 def problem_of(M: Array, inertia: Inertia, qfrc_smooth: Array, rows: Rows) -> Problem:
     """Gather the numbers of a solve: M [nv, nv] and its parts, qfrc_smooth [nv] and the constraint rows."""
     return Problem(M, inertia, qfrc_smooth, rows.J, rows.D, rows.aref, rows.frictionloss, rows.contact)
+
+
+def scalar_jacobian(s: Structure, p: Problem) -> Array:
+    """The Jacobian [n, nv] of the scalar rows, written out."""
+    single = s.table.sign[:, None] * (s.table.dof[:, None] == np.arange(p.M.shape[0])[None])
+    return jnp.concatenate([jnp.asarray(single, p.J.dtype), p.J])
 
 
 def mul_j(s: Structure, p: Problem, x: Array) -> RowValues:

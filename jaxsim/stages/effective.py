@@ -16,7 +16,7 @@ from jaxsim.dynamics.com import com_vel, inertia_product, rne
 from jaxsim.dynamics.fluid import fluid_slope, has_fluid
 from jaxsim.dynamics.passive import damping, poly_force_slope, tendon_damping
 from jaxsim.solvers.linear.solve import solve
-from jaxsim.stages.forward import Intermediate
+from jaxsim.stages.intermediate import Intermediate
 
 Array = jax.Array
 

@@ -28,7 +28,8 @@ from jaxsim.stages.effective import (
     implicitfast_matrix,
     standalone_free_bodies,
 )
-from jaxsim.stages.forward import Intermediate, forward, found_in, known_of
+from jaxsim.stages.forward import forward, known_of
+from jaxsim.stages.intermediate import Intermediate, found_in
 
 Array = jax.Array
 
@@ -133,9 +134,9 @@ def _runge_kutta(m: Model, d: Data, mid: Intermediate, known: Any) -> tuple[Data
             act=d.act + h * weight * here.act_dot,
             time=d.time + weight * h,
         )
-        here, _ = forward(m, here, sense=False, known=found)
+        here, later = forward(m, here, sense=False, known=found)
         velocity = _exponential_rate(m, h * dx, here.qvel)
-        return (here, velocity), (velocity, here.qacc, here.act_dot, found_in(here))
+        return (here, velocity), (velocity, here.qacc, here.act_dot, found_in(here, later))
 
     def combine(first, later):
         return (first + 2 * later[0] + 2 * later[1] + later[2]) / 6

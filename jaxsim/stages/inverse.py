@@ -12,8 +12,9 @@ from jaxsim.dynamics.history import late_readings
 from jaxsim.dynamics.passive import passive
 from jaxsim.dynamics.tendon_bias import with_tendon_bias
 from jaxsim.sensors.table import sensors
+from jaxsim.stages.constrained import constraint_forces
 from jaxsim.stages.effective import continuous_acceleration
-from jaxsim.stages.forward import constraint_forces, position_velocity
+from jaxsim.stages.forward import position_velocity
 
 
 def inverse(m: Model, d: Data) -> Data:

@@ -11,8 +11,9 @@ from jaxsim.core.fields import DATA_STATE
 from jaxsim.core.model import Model
 from jaxsim.dynamics.controls import is_bad
 from jaxsim.dynamics.history import recorded
-from jaxsim.stages.forward import forward, found_in
+from jaxsim.stages.forward import forward
 from jaxsim.stages.integrate import integrate
+from jaxsim.stages.intermediate import found_in
 
 Array = jax.Array
 
@@ -30,7 +31,7 @@ def step(model: Model, data: Data, known: Any = None) -> tuple[Data, Any]:
     stepped, advance = integrate(model, data, mid, advance)
     if model.nhistory:
         stepped = stepped.replace(history=recorded(model, data, mid.sensed))
-    return _recover(model, stepped, bad), (found_in(data), advance)
+    return _recover(model, stepped, bad), (found_in(data, mid), advance)
 
 
 def _check_state(model: Model, data: Data, field: str, warning: WarningType) -> Data:

@@ -16,7 +16,7 @@ ORDER = {
     "collision": ("core algebra", "geometry knows nothing of dynamics: a contact is found where the geoms are"),
     "constraint": ("core algebra dynamics collision", "rows of contacts come from slots; Jacobians are those of com"),
     "solvers": (
-        "core algebra layout dynamics constraint",
+        "core algebra layout dynamics collision constraint",
         "the objective is the Gauss cost and a sum over rows; factorisation is a primitive",
     ),
     "sensors": ("core algebra dynamics collision constraint", "they get the solution from stages, not the solver"),

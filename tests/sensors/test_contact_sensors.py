@@ -99,7 +99,7 @@ def test_derivatives_are_those_of_differences(scene):
     def reader(pair):
         def read(dist, pos, frame, force, cvel, subtree_com):
             slots = ContactSlots(dist, pos, frame, pair, None, None, None)
-            solution = Solution(slots, Rows(*[None] * len(Rows._fields)), RowValues(jnp.zeros(0), force))
+            solution = Solution(slots, Rows(*[None] * len(Rows._fields)), RowValues(jnp.zeros(0), force), None)
             return contacts(model, data.replace(cvel=cvel, subtree_com=subtree_com), every, solution)
 
         return read

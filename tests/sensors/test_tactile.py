@@ -44,7 +44,7 @@ def test_readings_are_mujocos_and_derivatives_those_of_differences():
     rng, data = np.random.default_rng(0), js.make_data(model)
 
     def reader(slots):
-        solution = Solution(slots, Rows(*[None] * len(Rows._fields)), RowValues(jnp.zeros(0), None))
+        solution = Solution(slots, Rows(*[None] * len(Rows._fields)), RowValues(jnp.zeros(0), None), None)
         return lambda *x: pads(model, data.replace(**dict(zip(FIELDS, x))), np.arange(2), solution)
 
     @jax.jit

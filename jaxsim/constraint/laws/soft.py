@@ -59,7 +59,7 @@ def _edge_D(c: ContactRows) -> Array:
     return jnp.where(live, c.D[:, :1], 0)
 
 
-def _frictionless_masked(c: ContactRows) -> ContactRows:
+def frictionless_masked(c: ContactRows) -> ContactRows:
     """Friction zero beyond the axes that a contact has."""
     dim = c.J.shape[1]
     return c._replace(friction=jnp.where(np.arange(1, dim, dtype=np.int32)[None] < c.condim[:, None], c.friction, 0))
@@ -67,9 +67,15 @@ def _frictionless_masked(c: ContactRows) -> ContactRows:
 
 def _pushing_edges(c: ContactRows, w: Array) -> tuple[ContactRows, Array, Array]:
     """The contacts with idle friction zeroed, the edges' residuals, and D of the edges that push."""
-    c = _frictionless_masked(c)
+    c = frictionless_masked(c)
     jar = _edges(c, w)
     return c, jar, jnp.where(jar < 0, _edge_D(c), 0)
+
+
+def edge_forces(c: ContactRows, w: Array) -> Array:
+    """The forces [n, 2 (dim - 1)] along the edges of pyramids: those of normal + friction_i axis_i, then of minus."""
+    _, jar, D = _pushing_edges(c, w)
+    return -D * jar
 
 
 def _pyramidal_cost(c: ContactRows, w: Array) -> Array:
@@ -101,7 +107,7 @@ def _pyramidal_hessian(c: ContactRows, w: Array) -> Array:
 
 
 def _pyramidal_along(c: ContactRows, w: Array, dw: Array) -> Line:
-    c = _frictionless_masked(c)
+    c = frictionless_masked(c)
     jar, rate, D = _edges(c, w), _edges(c, dw), _edge_D(c)
     stiffness = D * rate
 

@@ -43,6 +43,17 @@ def solve(H: Array, b: Array, d: Array | None = None, known: Known | None = None
     )
 
 
+def solve_columns(H: Array, B: Array) -> Array:
+    """Solve H X = B for several columns B [n, k] and a symmetric positive definite H [n, n], differentiably."""
+    fixed = lax.stop_gradient(H)
+    return lax.custom_linear_solve(
+        lambda X: lax.dot(H, X, precision=lax.Precision.HIGHEST),
+        B,
+        solve=lambda _, rhs: spd_solve(fixed, jnp.zeros_like(fixed[0]), rhs),
+        symmetric=True,
+    )
+
+
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _known(apply: Callable, x: Array, H: Array, factors: Any, d: Array, b: Array) -> Array:
     """x, which solves (H + diag(d)) x = b."""
