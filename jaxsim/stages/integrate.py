@@ -20,7 +20,7 @@ from jaxsim.dynamics.plastic import flow
 from jaxsim.dynamics.position import integrate_pos
 from jaxsim.solvers.linear.general import solve_general
 from jaxsim.solvers.linear.small import solve_small
-from jaxsim.solvers.linear.solve import Known, solve
+from jaxsim.solvers.linear.solve import Known, damped, solve
 from jaxsim.stages.effective import (
     euler_diagonal,
     free_blocks,
@@ -81,7 +81,10 @@ def _euler_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | Non
     diagonal = euler_diagonal(m, d)
     if diagonal is None:
         return d.qacc
-    return solve(d.qM, d.qfrc_smooth + d.qfrc_constraint, diagonal, known_of(m, mid.inertia, known))
+    found = known_of(m, mid.inertia, known)
+    if found is not None:  # the forces are M qacc, which saves their derivative
+        return damped(d.qM, d.qacc, diagonal, found)
+    return solve(d.qM, d.qfrc_smooth + d.qfrc_constraint, diagonal)
 
 
 def _implicitfast_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | None) -> tuple[Array, Array]:

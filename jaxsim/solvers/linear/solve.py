@@ -71,3 +71,34 @@ def _(apply, primals, tangents):
 
     _, rhs = jax.jvp(change, primals[1:], tangents[1:])
     return x, solve(H, rhs, d)
+
+
+def damped(H: Array, x: Array, d: Array, known: Known) -> Array:
+    """y, which is known, with (H + diag(d)) y = H x: differentiated from x, wherever that came from.
+
+    Args:
+        H: [n, n], symmetric; positive definite together with d.
+        x: [n].
+        d: [n].
+        known: y, and how to multiply by H.
+    """
+    return _damped(known.apply, lax.stop_gradient(known.x), H, known.factors, d, x)
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _damped(apply: Callable, y: Array, H: Array, factors: Any, d: Array, x: Array) -> Array:
+    """y, which solves (H + diag(d)) y = H x."""
+    return y
+
+
+@_damped.defjvp
+def _(apply, primals, tangents):
+    """(H + D) dy = H dx + dH (x - y) - dD y; one product with H serves both sides."""
+    y = _damped(apply, *primals)
+    _, H, _, d, _ = primals
+
+    def change(H, factors, d, x):
+        return product(apply, H, factors, x - y) - d * y
+
+    _, rhs = jax.jvp(change, primals[1:], tangents[1:])
+    return y, solve(H, rhs, d)
