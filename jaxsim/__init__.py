@@ -4,8 +4,10 @@
 from jaxsim import _guard  # isort: skip  # noqa: F401
 from jaxsim.checks.diagnose import Diagnosis, diagnose
 from jaxsim.checks.room import budgets
-from jaxsim.core.data import Contact, Data, get_state, make_data, report, reset, set_state, warnings_of
+from jaxsim.core.data import Contact, Data, make_data, report, reset, warnings_of
+from jaxsim.core.enums import State
 from jaxsim.core.model import Model, Option
+from jaxsim.core.state import get_state, set_state, state_size
 from jaxsim.dynamics.position import differentiate_pos, integrate_pos
 from jaxsim.interop import get_data, put_data, put_model
 from jaxsim.load import load
@@ -39,6 +41,7 @@ __all__ = [
     "MjcfError",
     "Model",
     "Option",
+    "State",
     "apply_ft",
     "budgets",
     "constraint_rows",
@@ -75,6 +78,7 @@ __all__ = [
     "set_const",
     "set_state",
     "solve_m",
+    "state_size",
     "step",
     "transition_jacobians",
     "warnings_of",

@@ -17,7 +17,7 @@ from jaxsim.core.record import Record, register
 from jaxsim.core.topology import Topology, per_topology
 
 INTEGRATION_STATE = ("time", "qpos", "qvel", "act", "plastic", "history", "qacc_warmstart")
-INPUTS = ("ctrl", "qfrc_applied", "xfrc_applied", "eq_active", "mocap_pos", "mocap_quat")
+INPUTS = ("ctrl", "qfrc_applied", "xfrc_applied", "eq_active", "mocap_pos", "mocap_quat", "userdata")
 
 
 @register
@@ -119,16 +119,6 @@ def counted(warning: jax.Array, kind: WarningType, happened: jax.Array) -> jax.A
 def reset(model: Model, data: Data) -> Data:
     """`data` back at qpos0 with inputs and derived fields zeroed; warnings and peaks are kept."""
     return make_data(model).replace(warning=data.warning, peak=data.peak)
-
-
-def get_state(data: Data) -> dict[str, jax.Array]:
-    """The integration state and inputs by name, qpos [..., nq] ...: all that a step reads (mjSTATE_INTEGRATION)."""
-    return {k: getattr(data, k) for k in (*INTEGRATION_STATE, *INPUTS)}
-
-
-def set_state(data: Data, state: dict[str, jax.Array]) -> Data:
-    """`data` with a state from `get_state`, qpos [..., nq] ...; derived fields are stale until `forward`."""
-    return data.replace(**state)
 
 
 _MEANING = {

@@ -26,6 +26,7 @@ class DataState:
     eq_active: Array = flag("neq", "whether each equality holds at present")
     mocap_pos: Array = real("nmocap,3", "m", "positions of the mocap bodies")
     mocap_quat: Array = real("nmocap,4", "1", "orientations of the mocap bodies")
+    userdata: Array = real("nuserdata", "the user's", "numbers that belong to the user and that nothing here reads")
 
 
 class DataDerived:

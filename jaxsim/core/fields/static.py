@@ -80,6 +80,7 @@ class Sizes:
     nuser_actuator: int = size("number of user values of each actuator")
     nuser_sensor: int = size("number of user values of each sensor")
     nhistory: int = size("number of values of all history buffers")
+    nuserdata: int = size("number of values of Data that are left to the user")
     nplastic: int = size("number of plastic deflections")
     ngravcomp: int = size("number of bodies with gravity compensation")
     npolygonmax: int = size("most corners of a polygon of a convex hull")
