@@ -6,6 +6,7 @@ from jaxsim.checks.diagnose import Diagnosis, diagnose
 from jaxsim.checks.room import budgets
 from jaxsim.core.data import Contact, Data, make_data, report, reset, warnings_of
 from jaxsim.core.enums import State
+from jaxsim.core.extension import extend
 from jaxsim.core.model import Model, Option
 from jaxsim.core.state import get_state, set_state, state_size
 from jaxsim.dynamics.position import differentiate_pos, integrate_pos
@@ -48,6 +49,7 @@ __all__ = [
     "contact_force",
     "diagnose",
     "differentiate_pos",
+    "extend",
     "forward",
     "full_m",
     "geom_distance",

@@ -8,6 +8,7 @@ from jaxsim.algebra import vector
 from jaxsim.algebra.select import gather_groups, put, take
 from jaxsim.core.data import Data
 from jaxsim.core.enums import MINVAL, DynType, GainType
+from jaxsim.core.extension import extension_of
 from jaxsim.core.model import Model
 from jaxsim.dynamics import dc_motor, muscle
 from jaxsim.dynamics.controls import disabled_actuators, nearest, on_rotations, periods
@@ -35,11 +36,11 @@ def last_states(m: Model, actuators: np.ndarray) -> np.ndarray:
 def activation_rates(m: Model, d: Data, ctrl: Array, x: Motors | None) -> tuple[Array, Array]:
     """act_dot [na], and the controls [nu] with setpoints that move no faster than their slew rate allows.
 
-    Activations of user dynamics stand still, as in MuJoCo without a callback.
+    Activations of user dynamics stand still without a function for them (see `js.extend`), as in MuJoCo.
     """
     if not m.na:
         return d.act_dot, ctrl
-    groups = [*_linear(m, d, ctrl), *_muscles(m, d, ctrl)]
+    groups = [*_linear(m, d, ctrl), *_muscles(m, d, ctrl), *_user(m, d)]
     if np.isin(m.actuator_dyntype, CONTROLLERS).any():
         ctrl, slewed = _slewed(m, d, ctrl)
         groups += [*slewed, *_integrals(m, d, ctrl)]
@@ -70,6 +71,11 @@ def _muscles(m: Model, d: Data, ctrl: Array) -> list[tuple[np.ndarray, Array]]:
         return []
     where, u = last_states(m, chosen), take(ctrl, m.actuator_ctrladr[chosen])
     return [(where, muscle.activation_rate(u, take(d.act, where), take(m.actuator_dynprm, chosen)))]
+
+
+def _user(m: Model, d: Data) -> list[tuple[np.ndarray, Array]]:
+    rates = extension_of(m).act_dyn
+    return [] if rates is None else [(np.flatnonzero((m.actuator_dyntype == DynType.USER)[owners(m)]), rates(m, d))]
 
 
 def _of_slot(m: Model, index: np.ndarray, slot: int, values: Array) -> list[tuple[np.ndarray, Array]]:

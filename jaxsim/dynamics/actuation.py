@@ -1,7 +1,7 @@
 """Actuator dynamics and forces (mj_fwdActuation): force = gain * (control or activation) + bias, then the limits.
 
 Actuators of other kinds than fixed and affine ones are computed apart, those of a kind together: see `muscle`,
-`dc_motor`, `servo`. User gains are 1, and user biases and dynamics 0, as in MuJoCo without callbacks.
+`dc_motor`, `servo`. User gains are 1, and user biases and dynamics 0, where `js.extend` gave no functions for them.
 """
 
 import jax
@@ -13,6 +13,7 @@ from jaxsim.algebra import vector
 from jaxsim.algebra.select import gather_groups, put, scatter_add, take
 from jaxsim.core.data import Data, counted
 from jaxsim.core.enums import MINVAL, BiasType, DisableBit, GainType, TrnType, WarningType
+from jaxsim.core.extension import extension_of, user_actuators
 from jaxsim.core.model import Model
 from jaxsim.dynamics import dc_motor, muscle, servo
 from jaxsim.dynamics.activation import activation_after, activation_rates, anchored, last_states
@@ -126,8 +127,10 @@ def _gain(m: Model, d: Data, affine: Array) -> Array:
     chosen = np.flatnonzero(m.actuator_gaintype == GainType.MUSCLE)
     if len(chosen):
         gain = put(gain, chosen, muscle.gain(_muscles(m, d, chosen, m.actuator_gainprm)))
-    users = np.flatnonzero(m.actuator_gaintype == GainType.USER)
-    return put(gain, users, jnp.ones(len(users), gain.dtype)) if len(users) else gain
+    users, given = user_actuators(m.topology, "gain"), extension_of(m).act_gain
+    if not len(users):
+        return gain
+    return put(gain, users, jnp.ones(len(users), gain.dtype) if given is None else given(m, d))
 
 
 def _bias(m: Model, d: Data, affine: Array) -> Array:
@@ -135,7 +138,10 @@ def _bias(m: Model, d: Data, affine: Array) -> Array:
     mask = jnp.asarray((np.asarray(m.actuator_biastype) == BiasType.AFFINE)[:, None], d.qpos.dtype)
     bias = jnp.sum(m.actuator_biasprm[:, :3] * mask * affine, axis=-1)
     chosen = np.flatnonzero(m.actuator_biastype == BiasType.MUSCLE)
-    return put(bias, chosen, muscle.bias(_muscles(m, d, chosen, m.actuator_biasprm))) if len(chosen) else bias
+    if len(chosen):
+        bias = put(bias, chosen, muscle.bias(_muscles(m, d, chosen, m.actuator_biasprm)))
+    given = extension_of(m).act_bias
+    return bias if given is None else put(bias, user_actuators(m.topology, "bias"), given(m, d))
 
 
 def _clamp(m: Model, force: Array) -> Array:

@@ -9,6 +9,7 @@ from jaxsim.algebra import quaternion, vector
 from jaxsim.algebra.select import gather_groups, scatter_add, take
 from jaxsim.core.data import Data
 from jaxsim.core.enums import DisableBit, JointType, TrnType
+from jaxsim.core.extension import extension_of
 from jaxsim.core.model import Model
 from jaxsim.dynamics.com import project_wrenches
 from jaxsim.dynamics.coordinates import SCALAR, TURNING, joints_of, positions_of, quats_of, read, spins_of
@@ -58,7 +59,9 @@ def passive(m: Model, d: Data, ten_J: Array, adhesion: Array | None = None) -> t
     passive_share = ~np.asarray(m.jnt_actgravcomp, bool)[m.dof_jntid]
     if m.ngravcomp:
         force = force + jnp.where(passive_share, gravcomp, 0)
-    return d.replace(qfrc_passive=force), gravcomp
+    d = d.replace(qfrc_passive=force)
+    more = extension_of(m).passive
+    return (d if more is None else d.replace(qfrc_passive=force + more(m, d))), gravcomp
 
 
 def _joint_springs(m: Model, d: Data) -> Array:

@@ -98,7 +98,7 @@ SENSORS: dict[S, Sensor] = {
     S.E_KINETIC: Sensor(world.kinetic_energies),
     S.CLOCK: Sensor(world.clocks),
     S.TACTILE: Sensor(tactile.pads, solution=True),
-    S.USER: Sensor(user.unbound),
+    S.USER: Sensor(user.given),
 }
 SUPPORTED_SENSORS: tuple[S, ...] = tuple(SENSORS)
 

@@ -12,6 +12,7 @@ from jaxsim.constraint.adhesion import with_adhesion
 from jaxsim.constraint.rows import adhesion_of, make_constraint
 from jaxsim.core.data import Data
 from jaxsim.core.enums import DisableBit
+from jaxsim.core.extension import extension_of
 from jaxsim.core.model import Model
 from jaxsim.dynamics.actuation import actuation
 from jaxsim.dynamics.com import Inertia, com_pos, com_vel, crb, inertia_of, inertia_product, project_wrenches, rne
@@ -69,6 +70,9 @@ def smooth_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | Non
     """qfrc_bias, qfrc_passive, qfrc_actuator, their sum qfrc_smooth (all [nv]), and qacc_smooth = M^-1 qfrc_smooth."""
     d, gravcomp = passive(m, d, mid.ten_J, adhesion_of(mid.rows))
     d = with_tendon_bias(m, d.replace(qfrc_bias=rne(m, d, mid.cdof_dot)), mid.ten_J, mid.cdof_dot)
+    control = extension_of(m).control
+    if control is not None and not m.opt.disables(DisableBit.ACTUATION):
+        d = d.replace(ctrl=control(m, d))
     d = actuation(m, d, mid.moment, gravcomp)
     applied = project_wrenches(m, d, d.xfrc_applied[:, :3], d.xfrc_applied[:, 3:], d.xipos)
     smooth = d.qfrc_passive - d.qfrc_bias + d.qfrc_applied + d.qfrc_actuator + applied

@@ -320,6 +320,7 @@ class Deduced:
     geom_sdf: Ints = integer("ngeom", "what gives its signed distance: see collision.sdf; -1 where it is of its type")
     sdf_functions: tuple = Child("the user's signed distances, see js.load")  # type: ignore[assignment]
     colliders: tuple = Child("the user's colliders, see js.load")  # type: ignore[assignment]
+    extension: tuple = Child("the user's functions, see js.extend")  # type: ignore[assignment]
     geom_sdfconst: Reals = real("ngeom,10", "m, 1", "constants of the signed distances of mujoco.sdf.* plugins")
 
 

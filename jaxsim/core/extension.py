@@ -1,0 +1,98 @@
+"""Functions of the user's that a model calls, in place of MuJoCo's callbacks.
+
+They are bound to a model once, and traced with it: they run in batches, on every platform, and are differentiated.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+from jaxsim.core.data import Data, make_data
+from jaxsim.core.enums import BiasType, DynType, GainType, SensorType
+from jaxsim.core.model import Model
+from jaxsim.core.topology import Topology
+
+Array = jax.Array
+Function = Callable[[Model, Data], Array]
+
+
+class Extension(NamedTuple):
+    """What a model calls: functions of (model, data), or None (see `extend`)."""
+
+    control: Function | None = None
+    passive: Function | None = None
+    act_dyn: Function | None = None
+    act_gain: Function | None = None
+    act_bias: Function | None = None
+    sensor: Function | None = None
+
+
+def extension_of(m: Model) -> Extension:
+    """What was bound to a model."""
+    return Extension(*m.topology.extension)
+
+
+def user_actuators(t: Topology, field: str) -> np.ndarray:
+    """The actuators [n] whose dynamics, gain or bias is the user's: "dyn", "gain" or "bias"."""
+    kind = {"dyn": DynType, "gain": GainType, "bias": BiasType}[field]
+    return np.flatnonzero(getattr(t, f"actuator_{field}type") == kind.USER)
+
+
+def extend(
+    model: Model,
+    *,
+    control: Function | None = None,
+    passive: Function | None = None,
+    act_dyn: Function | None = None,
+    act_gain: Function | None = None,
+    act_bias: Function | None = None,
+    sensor: Function | None = None,
+) -> Model:
+    """The model with functions of yours in its steps, where MuJoCo has callbacks (mjcb_control ...).
+
+    Each is called as `function(model, data)` for one world, with all of `data` that is computed before it, and is
+    traced: of JAX operations only. Numbers that change belong in `data.userdata` or in the model's user fields, or
+    in the controls; what a function closes over is compiled in. Functions bound before are kept where no other is
+    given. Derivatives of velocity that implicit integrators take do not see them, as in MuJoCo.
+
+    Args:
+        model: the model.
+        control: controls [nu], in place of `data.ctrl`, given positions and velocities.
+        passive: forces [nv] (N, N m) that are added to qfrc_passive.
+        act_dyn: rates (1/s) of the activations of all actuators with `dyntype="user"`, one after the other.
+        act_gain: gains of the actuators with `gaintype="user"`, in order; 1 without this function.
+        act_bias: biases (N) of the actuators with `biastype="user"`, in order; 0 without this function.
+        sensor: readings of all user sensors, one after the other; 0 without this function.
+
+    Raises:
+        ValueError: a function gives another shape or type, or the model has nothing that it is for.
+    """
+    t = model.topology
+    given = Extension(control, passive, act_dyn, act_gain, act_bias, sensor)
+    states = np.repeat(t.actuator_dyntype, t.actuator_actnum) == DynType.USER
+    sizes = {
+        "control": t.nu,
+        "passive": t.nv,
+        "act_dyn": int(states.sum()),
+        "act_gain": len(user_actuators(t, "gain")),
+        "act_bias": len(user_actuators(t, "bias")),
+        "sensor": int(t.sensor_dim[t.sensor_type == SensorType.USER].sum()),
+    }
+    for name, function in given._asdict().items():
+        if function is not None:
+            _check(model, name, function, sizes[name])
+    merged = [new if new is not None else old for new, old in zip(given, t.extension)]
+    return Model(model._values, Topology(t._values | {"extension": tuple(merged)}, t.names))
+
+
+def _check(m: Model, name: str, function: Function, size: int) -> None:
+    """Raise unless a function gives a vector of the right size and type."""
+    if not size:
+        raise ValueError(f"extend: the model has nothing that {name} is for (its size would be 0)")
+    result = jax.eval_shape(function, m, make_data(m))
+    shape, dtype = getattr(result, "shape", None), getattr(result, "dtype", None)
+    if shape != (size,) or dtype != m.qpos0.dtype:
+        found = f"{dtype}{list(shape)}" if shape is not None else f"a {type(result).__name__}"
+        raise ValueError(f"extend: {name} gives {found}, expected {m.qpos0.dtype}[{size}]")
