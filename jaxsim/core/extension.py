@@ -36,8 +36,8 @@ def extension_of(m: Model) -> Extension:
 
 def user_actuators(t: Topology, field: str) -> np.ndarray:
     """The actuators [n] whose dynamics, gain or bias is the user's: "dyn", "gain" or "bias"."""
-    kind = {"dyn": DynType, "gain": GainType, "bias": BiasType}[field]
-    return np.flatnonzero(getattr(t, f"actuator_{field}type") == kind.USER)
+    user = {"dyn": DynType.USER, "gain": GainType.USER, "bias": BiasType.USER}[field]
+    return np.flatnonzero(getattr(t, f"actuator_{field}type") == user)
 
 
 def extend(
