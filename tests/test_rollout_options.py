@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import jaxsim as js
+from jaxsim.dynamics.kinematics import poses_of
 from jaxsim.rollout import _compiled, segments
 
 # a cart that hits a stop, pulled by an actuator with an activation
@@ -130,7 +131,7 @@ def _kept(steps: int, remat: str) -> int:
 def test_memory_of_derivatives():
     _, data = _scene()
     state = js.get_state(data) | {"warning": data.warning, "sensordata": data.sensordata}
-    read = sum(x.nbytes for x in state.values())
+    read = sum(x.nbytes for x in (*state.values(), *poses_of(data)))
     assert _kept(64, "step") - _kept(32, "step") <= 32 * read
     last = data.ctrl.nbytes + data.sensordata.nbytes + 1  # per step: the controls, what is recorded, and a flag
     assert _kept(256, "sqrt") - _kept(64, "sqrt") <= (256 - 64) * last + 8 * sum(

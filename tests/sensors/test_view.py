@@ -93,12 +93,29 @@ def test_readings_are_mujocos_and_derivatives_those_of_differences():
     assert np.abs(forward / backward - 1).max() < 1e-9
 
 
-def test_fields_that_rays_cannot_meet_are_refused():
-    with pytest.raises(js.MjcfError, match="ray that meets a geom of type sdf"):
-        js.load("""
-        <mujoco><asset><mesh name="m" builtin="sphere" params="2"/></asset>
-        <worldbody><geom type="sdf" mesh="m"/><body><freejoint/><geom size=".1"/><site name="s"/></body></worldbody>
-        <sensor><rangefinder site="s"/></sensor></mujoco>""")
+TORUS = """
+<mujoco>
+  <extension><plugin plugin="mujoco.sdf.torus"><instance name="t"/></plugin></extension>
+  <asset><mesh name="t"><plugin instance="t"/></mesh></asset>
+  <worldbody>
+    <geom type="sdf" mesh="t" euler="20 30 0" pos=".3 .1 .5"><plugin instance="t"/></geom>
+    <geom type="box" size=".1 .1 .1" pos="3 0 1"/>
+    <body pos="0 0 -1"><freejoint/><geom size=".1"/>
+      <site name="a" pos=".6 .1 0"/><site name="b" pos="0 .1 0"/><site name="c" pos=".3 -.2 0"/><site name="d" pos="3 0 0"/>
+    </body>
+  </worldbody>
+  <sensor>{sensors}</sensor>
+</mujoco>
+""".format(sensors="".join(f'<rangefinder site="{s}" data="dist point normal"/>' for s in "abcd"))
+
+
+def test_signed_distance_fields_are_seen():
+    mj, model = mujoco.MjModel.from_xml_string(TORUS), js.load(TORUS)
+    d = mujoco.MjData(mj)
+    mujoco.mj_forward(mj, d)
+    seen = jax.jit(js.forward)(model, js.make_data(model)).sensordata
+    assert (d.sensordata.reshape(4, 7)[:, 0] > 0).all()
+    np.testing.assert_allclose(seen, d.sensordata, rtol=1e-9, atol=1e-9)
 
 
 def test_how_far_objects_are_enclosed_is_refused():
