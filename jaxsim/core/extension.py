@@ -60,7 +60,8 @@ def extend(
     Args:
         model: the model.
         control: controls [nu], in place of `data.ctrl`, given positions and velocities.
-        passive: forces [nv] (N, N m) that are added to qfrc_passive.
+        passive: forces [nv] (N, N m) that are added to qfrc_passive; not where flags disable springs and dampers
+            both, as in MuJoCo.
         act_dyn: rates (1/s) of the activations of all actuators with `dyntype="user"`, one after the other.
         act_gain: gains of the actuators with `gaintype="user"`, in order; 1 without this function.
         act_bias: biases (N) of the actuators with `biastype="user"`, in order; 0 without this function.

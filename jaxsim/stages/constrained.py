@@ -38,7 +38,7 @@ def constrained_acceleration(m: Model, d: Data, mid: Intermediate, known: Any = 
 
     `known` is the `found` of the Solution of an earlier evaluation at the same state.
     """
-    if not row_table(m).blocks and mid.slots is None:
+    if not is_constrained(m, mid):
         return constraint_forces(m, _ended(d.replace(qacc=d.qacc_smooth), _unsearched(d)), mid)
     if m.opt.solver == Solver.DIAGONAL:
         d, solution = _by_diagonal(m, d, mid)
@@ -47,6 +47,11 @@ def constrained_acceleration(m: Model, d: Data, mid: Intermediate, known: Any = 
     else:
         d, solution = _by_acceleration(m, d, mid, known)
     return _without_slip(m, d, solution, mid) if m.opt.noslip_iterations > 0 else (d, solution)
+
+
+def is_constrained(m: Model, mid: Intermediate) -> bool:
+    """Whether anything may push against the accelerations qacc_smooth [nv]."""
+    return bool(row_table(m).blocks) or mid.slots is not None
 
 
 def _by_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | None) -> tuple[Data, Solution]:

@@ -21,6 +21,7 @@ from jaxsim.dynamics.position import integrate_pos
 from jaxsim.solvers.linear.general import solve_general
 from jaxsim.solvers.linear.small import solve_small
 from jaxsim.solvers.linear.solve import Known, damped, solve
+from jaxsim.stages.constrained import is_constrained
 from jaxsim.stages.effective import (
     euler_diagonal,
     free_blocks,
@@ -82,9 +83,9 @@ def _euler_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | Non
     if diagonal is None:
         return d.qacc
     found = known_of(m, mid.inertia, known)
-    if found is not None:  # the forces are M qacc, which saves their derivative
+    if found is not None and is_constrained(m, mid):  # the forces are M qacc, which saves their derivative
         return damped(d.qM, d.qacc, diagonal, found)
-    return solve(d.qM, d.qfrc_smooth + d.qfrc_constraint, diagonal)
+    return solve(d.qM, d.qfrc_smooth + d.qfrc_constraint, diagonal, found)
 
 
 def _implicitfast_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | None) -> tuple[Array, Array]:
