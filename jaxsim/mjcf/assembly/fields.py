@@ -14,7 +14,6 @@ Ints = np.ndarray
 class CompilerFields:
     """Fields that only comparison with mjModel and the compiler itself read."""
 
-    nuserdata: int = size("number of values of mjData that are left to the user")
     njmax: int = size("most constraint rows, as the file asks; -1 for no bound")
     nemax: int = size("most rows of all equalities together")
     nM: int = size("number of entries of M that MuJoCo stores: each dof with itself and those above it")
