@@ -17,12 +17,15 @@ from jax import lax
 from jaxsim import devices
 from jaxsim.core.data import Data
 from jaxsim.core.model import Model
+from jaxsim.queries.constraint_rows import contact_force
 from jaxsim.step import step
 
 Array = jax.Array
 
 # random controls: an Ornstein-Uhlenbeck process with this time constant [s] and share of the half range
 CORRELATION_TIME, AMPLITUDE = 0.15, 0.5
+
+SHOWN_CONTACTS = 200  # most contacts of a world that are recorded
 
 FIELDS = ("time", "xpos", "xquat", "qpos", "qvel", "ctrl", "ncon", "solver_niter", "energy", "sensordata")
 
@@ -45,6 +48,8 @@ class Plan:
         stride: steps from one recorded frame to the next.
         shown: worlds to record, the first ones.
         random: random controls instead of those of the initial state.
+        contacts: record where geoms touch.
+        forces: record the contacts' forces too, which are solved for once more.
         devices: how many to spread the worlds over, a divisor of their number.
         frames: recorded frames per chunk.
     """
@@ -55,6 +60,8 @@ class Plan:
     shown: int
     random: bool
     devices: int = 1
+    contacts: bool = False
+    forces: bool = False
     frames: int = field(init=False)
 
     def __post_init__(self):
@@ -96,8 +103,8 @@ class Runner:
             yield done + steps
 
     def frames(self) -> dict[str, np.ndarray]:
-        """What was recorded: each of FIELDS as [frames, shown worlds, ...]."""
-        return {name: np.concatenate([part[name] for part in self.recorded]) for name in FIELDS}
+        """What was recorded: each of FIELDS as [frames, shown worlds, ...], and `contact_` pos, normal, force."""
+        return {name: np.concatenate([part[name] for part in self.recorded]) for name in self.recorded[0]}
 
     def _advance(self, model: Model, state: State, steps: Array) -> tuple[State, dict[str, Array]]:
         seen = jax.eval_shape(lambda s: self._observe(model, s.data), state)
@@ -129,7 +136,21 @@ class Runner:
     def _observe(self, model: Model, data: Data) -> dict[str, Any]:
         """The recorded fields of the shown worlds; poses belong to the time before the step."""
         shown = {name: getattr(data, name)[: self.plan.shown] for name in FIELDS}
-        return shown | {"time": shown["time"] - model.opt.timestep}
+        shown["time"] -= model.opt.timestep
+        if self.plan.contacts:
+            first = jax.tree.map(lambda x: x[: self.plan.shown], data)
+            shown |= jax.vmap(self._contacts, (None, 0))(model, first)
+        return shown
+
+    def _contacts(self, model: Model, data: Data) -> dict[str, Array]:
+        """Where a world's first contacts are and, if asked for, the forces [N] on the second geoms, in its frame."""
+        pos = data.contact.pos[:SHOWN_CONTACTS]
+        frame = data.contact.frame[:SHOWN_CONTACTS].reshape(-1, 3, 3)
+        seen = {"contact_pos": pos, "contact_normal": frame[:, 0]}
+        if self.plan.forces:
+            force = contact_force(model, data, jnp.arange(len(pos)))[:, :3]
+            seen["contact_force"] = jnp.einsum("ki,kij->kj", force, frame)
+        return seen
 
 
 def within_range(model: Model, share: Array) -> Array:

@@ -18,14 +18,14 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 from jaxsim.checks.room import budgets, shortages
 from jaxsim.commands.output import count, number, print_json, stderr
-from jaxsim.commands.recording import Plan, Runner
+from jaxsim.commands.recording import FIELDS, Plan, Runner
 from jaxsim.commands.source import InputError, not_negative, positive, resolve, writable
 from jaxsim.core.data import Data, make_data, report, warnings_of
 from jaxsim.core.enums import EnableBit
 from jaxsim.core.model import Model
 from jaxsim.devices import use_cores
 from jaxsim.load import load
-from jaxsim.viewer import Trajectory, write_player
+from jaxsim.viewer import Contacts, Trajectory, write_player
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--show-worlds", type=positive, metavar="K", help="worlds to record for --out and --save (at most 8)")
     add("--fps", type=positive, default=50, help="recorded frames per second of simulated time (50)")
     add("--out", type=writable, metavar="FILE.html", help="write a self-contained player")
+    add("--forces", action="store_true", help="show contact forces in the player, not only where contacts are")
     add("--save", type=writable, metavar="FILE.npz", help="write the recorded trajectories")
     add("--json", action="store_true", help="print a summary as one JSON object")
 
@@ -68,7 +69,10 @@ def run(args: argparse.Namespace) -> int:
     if args.out:  # the plots show the energy
         model = model.replace(opt=model.opt.replace(enableflags=model.opt.enableflags | EnableBit.ENERGY))
     stride = max(1, round(1 / (args.fps * float(model.opt.timestep))))
-    plan = Plan(args.worlds, args.steps, stride, shown, args.policy == "random", devices)
+    touching = bool(args.out and model.nconmax)
+    plan = Plan(
+        args.worlds, args.steps, stride, shown, args.policy == "random", devices, touching, touching and args.forces
+    )
     runner = Runner(model, data, plan, args.seed)
     perturb(runner, args.perturb, args.seed)
     record = {"model": str(path), "name": path.stem, "load_s": loaded, **_headline(model, args, devices)}
@@ -166,7 +170,7 @@ def _write(runner: Runner, args: argparse.Namespace, record: dict[str, Any]) -> 
     if args.save:
         final = {f"final_{k}": np.asarray(getattr(runner.state.data, k)) for k in ("time", "qpos", "qvel", "warning")}
         with args.save.open("wb") as stream:
-            np.savez_compressed(stream, **frames, **final)  # type: ignore[arg-type]
+            np.savez_compressed(stream, **{name: frames[name] for name in FIELDS}, **final)  # type: ignore[arg-type]
         _remark(args, f"wrote {args.save}")
     if args.out:
         subtitle = f"{record['summary']}; {args.policy} controls"
@@ -188,7 +192,16 @@ def trajectory(frames: dict[str, np.ndarray], period: float) -> Trajectory:
     # a world that was reset starts its own clock anew, so count frames
     instants = start + period * np.arange(len(frames["xpos"]))
     used = {name: values for name, values in channels.items() if np.any(values)}
-    return Trajectory(instants, frames["xpos"], frames["xquat"], used)
+    return Trajectory(instants, frames["xpos"], frames["xquat"], used, contacts=contacts(frames))
+
+
+def contacts(frames: dict[str, np.ndarray]) -> Contacts | None:
+    """The player's contacts from recorded frames, if they were recorded."""
+    if "contact_pos" not in frames:
+        return None
+    pos = frames["contact_pos"]
+    count = np.minimum(frames["ncon"], pos.shape[2])
+    return Contacts(count, pos, frames["contact_normal"], frames.get("contact_force"))
 
 
 def _finish(model: Model, data: Data, args: argparse.Namespace, record: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-// Buttons, keys and the state that the address's hash may set: #t=1.5&world=2&theme=dark&colour=body&paused&bare
+// Buttons, keys and the state that the address's hash may set: #t=1.5&world=2&theme=dark&colour=body&contacts&paused&bare
 
 const byId = (id) => document.getElementById(id);
 
@@ -39,6 +39,7 @@ class Controls {
     if (clip.worlds > 1) worlds.add(new Option(`all ${clip.worlds}`, "-1"));
     scene.worlds.forEach((name, i) => worlds.add(new Option(name, String(i))));
     worlds.closest("label").hidden = clip.worlds < 2;
+    byId("contacts-label").hidden = !stage.marks;
     byId("sites-label").hidden = !scene.sites.length;
     byId("groups").hidden = stage.groups.length < 2;
     for (const group of stage.groups) {
@@ -67,6 +68,7 @@ class Controls {
     byId("theme").onchange = (e) => this.theme(e.target.value);
     byId("follow").onchange = (e) => player.follow(e.target.checked);
     byId("loop").onchange = (e) => (player.loop = e.target.checked);
+    byId("contacts").onchange = (e) => this.contacts(e.target.checked);
     byId("sites").onchange = (e) => {
       player.stage.showSites = e.target.checked;
       player.restage();
@@ -77,6 +79,11 @@ class Controls {
     byId("settings-toggle").onclick = () => this.settings(byId("settings").hidden);
     byId("view").addEventListener("pointerdown", () => this.settings(false));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.theme(byId("theme").value));
+  }
+
+  contacts(shown) {
+    this.player.stage.showContacts = byId("contacts").checked = shown;
+    this.player.refresh();
   }
 
   settings(open) {
@@ -127,6 +134,7 @@ class Controls {
     if (values.elevation) player.camera.goal.elevation = Number(values.elevation);
     if (values.zoom) player.camera.zoom(1 / Number(values.zoom));
     if (values.bare) document.body.classList.add("bare");
+    if (values.contacts) this.contacts(true);
     if (values.settings) this.settings(true);
     if (values.help) byId("help").showModal();
     this.plots(values.plots ? values.plots !== "0" : innerWidth > 900);
@@ -161,7 +169,7 @@ class Controls {
       "[": () => this.speed(-1), "]": () => this.speed(1),
       a: () => this.showWorld(-1), w: () => this.showWorld((stage.world + 1) % clip.worlds),
       f: () => player.follow(!player.camera.follow), c: () => this.colour(next[stage.colouring]),
-      p: () => this.plots(byId("plots").hidden), r: () => player.resetCamera(),
+      t: () => this.contacts(!stage.showContacts), p: () => this.plots(byId("plots").hidden), r: () => player.resetCamera(),
       d: () => this.theme(document.documentElement.classList.contains("dark") ? "light" : "dark"),
       "+": () => player.camera.zoom(0.88), "=": () => player.camera.zoom(0.88), "-": () => player.camera.zoom(1.14),
       "?": () => byId("help").showModal(), Escape: () => this.settings(false),

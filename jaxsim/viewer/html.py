@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from jaxsim.viewer.contacts import add_contacts
 from jaxsim.viewer.encode import Buffers, add_poses
-from jaxsim.viewer.scene import describe_geoms, describe_sites, root_body
+from jaxsim.viewer.scene import describe_geoms, describe_sites, root_body, weight
 from jaxsim.viewer.trajectory import Trajectory
 
 _FOLDER = Path(__file__).parent
 # concatenated in this order into one script
 _SCRIPTS = (
-    "linear.js", "shapes.js", "shaders.js", "renderer.js", "clip.js", "stage.js", "camera.js", "plots.js",
-    "controls.js", "player.js",
+    "linear.js", "shapes.js", "shaders.js", "renderer.js", "clip.js", "marks.js", "stage.js", "camera.js",
+    "plots.js", "controls.js", "player.js",
 )  # fmt: skip
 
 
@@ -64,6 +65,8 @@ def build_scene(model: Any, trajectory: Trajectory, body_names: Sequence[str] = 
     buffers.add("time", (trajectory.time - trajectory.time[0]).astype(np.float32))
     for i, value in enumerate(trajectory.channels.values()):
         buffers.add(f"channel{i}", value)
+    if trajectory.contacts is not None:
+        add_contacts(buffers, trajectory.contacts)
     fixed = np.nan_to_num(start[0, 0].astype(float))
     names = list(body_names) or [f"body {i}" for i in range(xpos.shape[2])]
     scene = {
@@ -72,6 +75,7 @@ def build_scene(model: Any, trajectory: Trajectory, body_names: Sequence[str] = 
         "moving": moving.tolist(),
         "fixed": [[float(f"{v:.6g}") for v in pose] for pose in fixed],
         "root": root_body(model, moving),
+        "weight": weight(model),
         "startTime": float(trajectory.time[0]),
         "geoms": describe_geoms(model, buffers),
         "sites": describe_sites(model),

@@ -69,6 +69,12 @@ function writeRows(out, at, x, y, z, qw, qx, qy, qz) {
   out[at + 11] = z;
 }
 
+// three rows of a frame at `origin` whose z axis is the unit vector `z`
+function writeAlong(out, at, origin, z) {
+  const x = normalized(cross(Math.abs(z[0]) < 0.8 ? [1, 0, 0] : [0, 1, 0], z)), y = cross(z, x);
+  for (let row = 0; row < 3; row++) out.set([x[row], y[row], z[row], origin[row]], at + 4 * row);
+}
+
 // out[at ...] = parent[from ...] * child, all as three rows
 function composeRows(out, at, parent, from, child) {
   for (let row = 0; row < 3; row++) {

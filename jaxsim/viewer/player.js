@@ -119,6 +119,7 @@ class Player {
     this.clip.seek(shown);
     const view = this.camera.view(aspect), focus = this.#focus(view);
     this.stage.pose(view.target, focus.fade);
+    this.stage.mark();
     this.renderer.draw(this.stage.batches, view, this.look, focus);
     this.#show(shown);
     if (!byId("plots").hidden) this.plots.update(shown);
@@ -162,6 +163,7 @@ class Player {
     return {
       frames: clip.frames, worlds: clip.worlds, duration: clip.duration, glError: gl.getError(), colours: seen,
       instances: this.stage.sets.reduce((sum, s) => sum + s.batch.count, 0), finalRootPose: pose,
+      marks: this.stage.batches.marks.map((batch) => batch.count),
     };
   }
 }

@@ -132,10 +132,10 @@ class Renderer {
     return width / height;
   }
 
-  // batches: { opaque, translucent, floors }; view: camera; look: colours of the theme; focus: what to light
+  // batches: { opaque, translucent, floors, marks }; view: camera; look: colours of the theme; focus: what to light
   draw(batches, view, look, focus) {
     const gl = this.gl;
-    for (const batch of [...batches.opaque, ...batches.translucent, ...batches.floors]) batch.uploadPoses();
+    for (const batch of Object.values(batches).flat()) batch.uploadPoses();
     const light = this.#lightUniforms(view, look, focus);
     gl.disable(gl.BLEND);
     this.#drawShadows(batches.opaque, light);
@@ -147,7 +147,7 @@ class Renderer {
     this.#bind(1, this.contactMaps[0].texture);
     this.#drawSky(light, view);
     this.solid.use(light);
-    for (const batch of batches.opaque) batch.draw();
+    for (const batch of [...batches.opaque, ...batches.marks]) batch.draw();
     this.#drawFloors(batches.floors, light, view, look, focus);
     if (batches.translucent.length) this.#drawTranslucent(batches.translucent, light);
   }

@@ -139,3 +139,11 @@ def root_body(model: Any, moving: np.ndarray) -> int:
     weights = {tree: mass[(root == tree)].sum() for tree in np.unique(trees)}
     heaviest = max(weights, key=lambda tree: (weights[tree], -tree))
     return int(moving[trees == heaviest][0])
+
+
+def weight(model: Any) -> float:
+    """Weight [N] of all bodies, or 1 where there is none: the force that is drawn as long as the model is wide."""
+    mass, opt = _array(model, "body_mass"), getattr(model, "opt", None)
+    if mass is None or opt is None:
+        return 1.0
+    return float(mass.sum() * np.linalg.norm(np.asarray(opt.gravity))) or 1.0

@@ -30,11 +30,14 @@ class Stage {
     this.shown = new Set(this.groups.filter((g) => g < 3));
     if (!this.items.some((i) => !i.site && !i.floor && this.shown.has(i.group))) this.shown = new Set(this.groups);
     this.showSites = false;
+    this.showContacts = false;
     this.colouring = this.#plain() ? "body" : "model";
     this.world = clip.worlds > 1 ? -1 : 0;
     this.floor = this.items.find((i) => i.level)?.pos[2] ?? null;
     this.#measure();
     this.#makeBatches(gl, arrays);
+    const contacts = arrays.contact_count && new Contacts(scene, arrays, clip);
+    this.marks = contacts?.most ? new Marks(gl, contacts, this.radius) : null;
     this.arrange();
   }
 
@@ -84,7 +87,7 @@ class Stage {
 
   // one batch per mesh for opaque geoms, translucent geoms and floors
   #makeBatches(gl, arrays) {
-    this.batches = { opaque: [], translucent: [], floors: [] };
+    this.batches = { opaque: [], translucent: [], floors: [], marks: [] };
     this.sets = [];
     const kinds = new Map();
     for (const item of this.items) {
@@ -160,6 +163,12 @@ class Stage {
         composeRows(batch.poses, i * ROWS, this.frames, (place * bodies + item.body) * ROWS, item.rows);
         if (item.endless) stretchRows(batch.poses, i * ROWS, reach, item.level ? centre : null);
       }
+  }
+
+  // put discs and arrows where the contacts of the clip's frame are
+  mark() {
+    this.batches.marks = this.showContacts && this.marks ? this.marks.batches : [];
+    if (this.batches.marks.length) this.marks.place(this.visible, this.offsets);
   }
 
   // mean position of the visible roots

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from jaxsim.viewer.contacts import Contacts
+
 
 @dataclass(frozen=True)
 class Trajectory:
@@ -16,6 +18,7 @@ class Trajectory:
         xquat: body orientations (w, x, y, z), shape [T, W, nbody, 4].
         channels: scalars to plot by name (reward, energy ...), each [T, W].
         world_names: what to call each world; numbered if empty.
+        contacts: what touches, to be shown on demand; None if that was not recorded.
     """
 
     time: np.ndarray
@@ -23,6 +26,7 @@ class Trajectory:
     xquat: np.ndarray
     channels: Mapping[str, np.ndarray] = field(default_factory=dict)
     world_names: Sequence[str] = ()
+    contacts: Contacts | None = None
 
     def __post_init__(self):
         object.__setattr__(self, "time", np.asarray(self.time, np.float64))
@@ -40,6 +44,8 @@ class Trajectory:
             if value.shape != (steps, worlds):
                 raise ValueError(f"channel {name!r} has shape {list(value.shape)}; expected {[steps, worlds]}")
         object.__setattr__(self, "channels", channels)
+        if self.contacts is not None:
+            self.contacts.check(steps, worlds)
         if self.world_names and len(self.world_names) != worlds:
             raise ValueError(f"{len(self.world_names)} world_names for {worlds} worlds")
 
@@ -60,4 +66,5 @@ class Trajectory:
             xpos=self.xpos[keep],
             xquat=self.xquat[keep],
             channels={name: value[keep] for name, value in self.channels.items()},
+            contacts=self.contacts and self.contacts.at(keep),
         )

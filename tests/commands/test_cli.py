@@ -13,7 +13,7 @@ from jaxsim import models
 from jaxsim.cli import main
 from jaxsim.commands.compare import compare
 from jaxsim.commands.recording import Plan, Runner
-from jaxsim.commands.simulate import trajectory
+from jaxsim.commands.simulate import contacts, trajectory
 
 PENDULUM = """
 <mujoco model="pendulum">
@@ -149,6 +149,25 @@ def test_recording_is_what_step_by_step_simulation_gives(pendulum):
     clip = trajectory(frames, 0.03)
     np.testing.assert_allclose(clip.time, np.arange(6) * 0.03)
     assert list(clip.channels) == ["energy [J]"]
+
+
+def test_recorded_contacts_carry_what_lies_on_them():
+    model = js.load(
+        """<mujoco><worldbody><geom type="plane" size="0 0 1"/>
+             <body pos="0.3 0 0.1"><freejoint/><geom size="0.1" mass="2"/></body>
+             <body pos="-0.3 0 0.5"><freejoint/><geom size="0.1" mass="1"/></body></worldbody></mujoco>"""
+    )
+    plan = Plan(worlds=2, steps=251, stride=125, shown=1, random=False, contacts=True, forces=True)
+    runner = Runner(model, js.make_data(model), plan, seed=0)
+    runner.compile()
+    assert list(runner.run())[-1] == 251
+    seen = contacts(runner.frames())
+    # the second ball is still falling in the first frame; both rest at 0.5 s
+    np.testing.assert_array_equal(seen.count[[0, 2]], [[1], [2]])
+    np.testing.assert_allclose(np.sort(seen.pos[2, 0, :2, 0]), [-0.3, 0.3], atol=1e-3)
+    np.testing.assert_allclose(seen.normal[2, 0, :2], [[0, 0, 1]] * 2, atol=1e-6)
+    weights = 9.81 * np.where(seen.pos[2, 0, :2, 0] > 0, 2, 1)
+    np.testing.assert_allclose(seen.force[2, 0, :2, 2], weights, rtol=0.02)  # MuJoCo's contacts are soft
 
 
 def test_compare_with_the_reference(capsys, pendulum):

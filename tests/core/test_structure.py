@@ -34,7 +34,7 @@ ORDER = {
     "models": ("", "files and their names"),
     "viewer": ("", "draws numpy arrays"),
     "commands": (
-        "core mjcf collision constraint step checks load devices models viewer",
+        "core mjcf collision constraint step queries checks load devices models viewer",
         "the command line shows what the others have",
     ),
     "cli": ("mjcf models commands", "one line for each command, and errors of files in words"),

@@ -4,13 +4,15 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from jaxsim.viewer import Trajectory, write_player
+from jaxsim.viewer import Contacts, Trajectory, write_player
+from jaxsim.viewer.contacts import add_contacts, read_contacts
 from jaxsim.viewer.encode import Buffers, accumulate, add_poses, difference, read_poses, unpack
 from jaxsim.viewer.html import build_scene
 
@@ -25,7 +27,19 @@ def walk(steps=120, worlds=3, bodies=4):
     xquat = np.cos(3 * time[:, None, None, None] + RNG.uniform(0, 6, (worlds, bodies, 4)))
     xpos[:, :, 0], xquat[:, :, 0] = 0, [1, 0, 0, 0]
     xquat /= np.linalg.norm(xquat, axis=-1, keepdims=True)
-    return Trajectory(time, xpos, xquat, {"energy": RNG.standard_normal((steps, worlds))})
+    return Trajectory(
+        time, xpos, xquat, {"energy": RNG.standard_normal((steps, worlds))}, contacts=touches(steps, worlds)
+    )
+
+
+def touches(steps, worlds):
+    """Up to five contacts in each world and frame, three in each world of the last one."""
+    count = RNG.integers(0, 6, (steps, worlds))
+    count[-1] = 3
+    normal = RNG.standard_normal((steps, worlds, 5, 3))
+    normal /= np.linalg.norm(normal, axis=-1, keepdims=True)
+    pos, force = RNG.standard_normal((2, steps, worlds, 5, 3))
+    return Contacts(count, pos, normal, 10 * force)
 
 
 def toy_model():
@@ -75,6 +89,23 @@ def test_poses_round_trip_within_the_quantum():
     assert np.sum(xquat[1:] * xquat[:-1], axis=-1).min() > 0
 
 
+def test_contacts_round_trip_within_their_quanta():
+    contacts = touches(7, 2)
+    contacts.pos[0, 0, 0] = np.nan  # cannot be drawn
+    contacts.count[0, 0] = 2
+    buffers = Buffers()
+    add_contacts(buffers, contacts)
+    count, pos, normal, force = read_contacts(unpack(buffers.index, buffers.packed()))
+    used = np.arange(5) < contacts.count[..., None]
+    used[0, 0, 0] = False
+    np.testing.assert_array_equal(count, used.sum(-1))
+    np.testing.assert_allclose(pos, contacts.pos[used], atol=1e-4)
+    np.testing.assert_allclose(normal, contacts.normal[used], atol=0.5 / 127 + 1e-6)
+    np.testing.assert_allclose(force, contacts.force[used], atol=1e-3)
+    with pytest.raises(ValueError, match=r"contacts: force has shape \[7, 2, 4, 3\]; expected \[7, 2, 5, 3\]"):
+        Contacts(contacts.count, contacts.pos, contacts.normal, contacts.force[:, :, 1:]).check(7, 2)
+
+
 def test_invalid_poses_become_drawable():
     clip = walk()
     clip.xpos[5, 0, 1], clip.xquat[7, 1, 2] = np.nan, 0
@@ -86,7 +117,7 @@ def test_invalid_poses_become_drawable():
 
 
 def test_only_what_moves_is_stored():
-    scene, packed = build_scene(toy_model(), walk(), ["world", "a", "b", "c"])
+    scene, packed = build_scene(toy_model(), replace(walk(), contacts=None), ["world", "a", "b", "c"])
     assert scene["moving"] == [1, 2, 3]
     assert scene["buffers"]["position"]["shape"] == [2, 3 * 3 * 3, 120]
     shapes = ["plane", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "mesh"]
@@ -201,7 +232,7 @@ const get = (id) => document.getElementById(id);
 function look() {
   return [
     parseFloat(get("clock").textContent), get("colouring").value, get("world").value, get("speed").value,
-    document.documentElement.className, get("plots").hidden, document.body.className, get("follow").checked,
+    document.documentElement.className, get("plots").hidden, document.body.className, get("follow").checked, get("contacts").checked,
   ];
 }
 function press(key) {
@@ -210,7 +241,7 @@ function press(key) {
 }
 function start() {
   if (!get("selfcheck").textContent) return setTimeout(start, 100);
-  const keys = ["Home", "ArrowRight", "ArrowRight", ",", "End", "c", "2", "a", "[", "d", "p", "f", " "];
+  const keys = ["Home", "ArrowRight", "ArrowRight", ",", "End", "c", "2", "a", "[", "d", "p", "f", "t", " "];
   keys.forEach(press);
   get("keys").textContent = JSON.stringify(seen);
 }
@@ -227,7 +258,7 @@ def drawn(player, tmp_path_factory):
     page.write_text(player[0].read_text(encoding="utf-8").replace("</body>", KEYS + "</body>"), encoding="utf-8")
     command = [CHROMIUM, *FLAGS, f"--user-data-dir={folder}", "--dump-dom"]
     done = subprocess.run(
-        [*command, f"{page.as_uri()}#selfcheck&theme=light&plots=1"],
+        [*command, f"{page.as_uri()}#selfcheck&theme=light&plots=1&contacts"],
         capture_output=True,
         text=True,
         timeout=240,
@@ -247,6 +278,7 @@ def test_a_browser_draws_it(player, drawn):
     assert (report["frames"], report["worlds"]) == (61, 3)
     # one floor for all, and of the seven solids in each world the six that are not in group 3
     assert report["instances"] == 1 + 3 * 6
+    assert report["marks"] == [9, 9]  # a disc and an arrow for each of three contacts in each world
     assert min(report["colours"]) > 20, "the middle of the picture is nearly blank"
     root = json.loads(drawn["scene"])["root"]
     end = np.concatenate([clip.xpos[-1, -1, root], clip.xquat[-1, -1, root]])
@@ -257,7 +289,9 @@ def test_a_browser_draws_it(player, drawn):
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium, chromium-browser or google-chrome on the path")
 def test_the_keyboard_works(drawn):
-    home, right, second, left, end, colour, world, every, slow, dark, plots, follow, play = json.loads(drawn["keys"])
+    home, right, second, left, end, colour, world, every, slow, dark, plots, follow, touch, play = json.loads(
+        drawn["keys"]
+    )
     assert [home[0], right[0], second[0], left[0], end[0]] == [0, 0.02, 0.04, 0.02, 1.19]
     assert (end[1], colour[1]) == ("model", "body")
     assert (end[2], world[2], every[2]) == ("-1", "2", "-1")
@@ -265,4 +299,5 @@ def test_the_keyboard_works(drawn):
     assert (slow[4], dark[4]) == ("", "dark")
     assert (dark[5], plots[5]) == (False, True)
     assert (plots[7], follow[7]) == (True, False)
+    assert (follow[8], touch[8]) == (True, False)
     assert (follow[6], play[6]) == ("", "playing")
