@@ -36,6 +36,16 @@ class GeomType(IntEnum):
     SDF = 8
 
 
+class SameFrame(IntEnum):
+    """mjtSameFrame: which frame of its body the frame of an element coincides with."""
+
+    NONE = 0
+    BODY = 1
+    INERTIA = 2
+    BODYROT = 3
+    INERTIAROT = 4
+
+
 class Integrator(IntEnum):
     """mjtIntegrator."""
 

@@ -10,6 +10,7 @@ from jaxsim.core.fields.field import Child
 from jaxsim.core.fields.model import ModelReals
 from jaxsim.core.fields.option import OptionInts, OptionReals, Statistics
 from jaxsim.core.fields.static import Deduced, Sizes, Static
+from jaxsim.core.frames import exact_frames
 from jaxsim.core.kinds import KINDS, ByName
 from jaxsim.core.record import Record, register
 from jaxsim.core.topology import Topology, deduced
@@ -166,7 +167,8 @@ def from_fields(source: Any, names: dict[str, list[str]]) -> Model:
         names: names of each kind of element.
 
     Returns:
-        The Model, reals in the default float type, on the default device.
+        The Model, reals in the default float type, on the default device. Frames that MuJoCo takes for that of their
+        body or inertia are exactly that (`exact_frames`).
 
     Raises:
         AttributeError: the source lacks a field; the message names it.
@@ -177,7 +179,11 @@ def from_fields(source: Any, names: dict[str, list[str]]) -> Model:
     sizes = Topology(static, {})
     static |= {name: _static_array(source, field, sizes) for name, field in STATIC.items()}
     static |= deduced(source)
-    reals = {name: _shaped(_get(source, name), field, sizes, dtype) for name, field in MODEL_REAL.items()}
+    frames = exact_frames(source)
+    reals = {
+        name: _shaped(frames[name] if name in frames else _get(source, name), field, sizes, dtype)
+        for name, field in MODEL_REAL.items()
+    }
     opt = {k: _shaped(_get(source.opt, k), f, sizes, dtype) for k, f in OPTION_REAL.items()}
     ints = {k: _option(k, _get(source.opt, k)) for k in OPTION_INT}
     stat = {k: _shaped(_get(source.stat, k), f, sizes, dtype) for k, f in STAT_REAL.items()}

@@ -62,7 +62,7 @@ def add_contacts(buffers: Buffers, contacts: Contacts) -> None:
         force = contacts.force[used]
         largest = max(float(np.abs(force).max(initial=0)), 1e-9)
         buffers.add("contact_force", np.round(force / largest * 32767 + 32768).astype(np.uint16))
-        buffers.add("contact_force_span", np.float32([largest]))
+        buffers.add("contact_force_span", np.array([largest], np.float32))
 
 
 def read_contacts(arrays: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:

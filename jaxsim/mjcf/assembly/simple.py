@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from jaxsim.core.enums import JointType, WrapType
+from jaxsim.core.enums import JointType, SameFrame, WrapType
 from jaxsim.mjcf.algebra.conventions import EPS
 from jaxsim.mjcf.assembly.compiled import CompiledModel
 from jaxsim.mjcf.derived.tree import tendon_path, wrap_body
-from jaxsim.mjcf.language.enums import SameFrame
 from jaxsim.mjcf.language.spec import Item, Spec
 
 

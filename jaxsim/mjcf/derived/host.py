@@ -6,9 +6,8 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from jaxsim.core.fields.static import SIZES, STATIC
+from jaxsim.core.frames import exact_frames
 from jaxsim.core.topology import Topology, deduced
-from jaxsim.mjcf.algebra.conventions import IDENTITY
-from jaxsim.mjcf.language.enums import SameFrame
 
 Array = np.ndarray
 HostModel: TypeAlias = Any  # a Host with the fields of mjModel, which passes for a Model where JAX is not asked for
@@ -29,28 +28,11 @@ class Host(SimpleNamespace):
 
 
 def host_model(m: Any) -> HostModel:
-    """The fields of a model (any object with mjModel's) and its topology; arrays are shared, but for frames.
-
-    A frame that the compiler has found to be that of its body, or of the body's inertia, is exactly that.
-    """
+    """The fields of a model (any object with mjModel's) and its topology; arrays are shared, but for frames."""
     static = {name: getattr(m, name) for name in (*SIZES, *STATIC) if hasattr(m, name)}
     host = Host(**vars(m) | {"topology": Topology(static | deduced(m), {})})
-    flag = np.where(np.isin(m.body_sameframe, (SameFrame.BODY, SameFrame.BODYROT)), m.body_sameframe, SameFrame.NONE)
-    host.body_ipos, host.body_iquat = _exact(host, flag, np.arange(m.nbody), m.body_ipos, m.body_iquat)
-    for kind in ("geom", "site"):
-        body, flag = getattr(m, f"{kind}_bodyid"), getattr(m, f"{kind}_sameframe")
-        pose = _exact(host, flag, body, getattr(m, f"{kind}_pos"), getattr(m, f"{kind}_quat"))
-        setattr(host, f"{kind}_pos", pose[0])
-        setattr(host, f"{kind}_quat", pose[1])
+    vars(host).update(exact_frames(m))
     return host
-
-
-def _exact(m: Host, flag: Array, body: Array, pos: Array, quat: Array) -> tuple[Array, Array]:
-    """Positions [n, 3] and orientations [n, 4] of frames with a SameFrame flag each (mj_local2Global)."""
-    at_body, at_inertia = flag == SameFrame.BODY, flag == SameFrame.INERTIA
-    as_body, as_inertia = at_body | (flag == SameFrame.BODYROT), at_inertia | (flag == SameFrame.INERTIAROT)
-    pos = np.where(at_inertia[:, None], m.body_ipos[body], np.where(at_body[:, None], 0.0, pos))
-    return pos, np.where(as_inertia[:, None], m.body_iquat[body], np.where(as_body[:, None], IDENTITY, quat))
 
 
 def with_worlds(m: HostModel, worlds: int) -> HostModel:

@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxsim.core.enums import WrapType
+from jaxsim.core.enums import SameFrame, WrapType
 from jaxsim.dynamics.armature import on_joint, on_tendon
-from jaxsim.mjcf.language.enums import SameFrame
 
 Array = np.ndarray
 SAME = 1e-6  # frames closer than this count as the same

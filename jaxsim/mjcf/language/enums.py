@@ -11,16 +11,6 @@ class Tristate(IntEnum):
     AUTO = 2
 
 
-class SameFrame(IntEnum):
-    """mjtSameFrame: which frame of its body the frame of an element coincides with."""
-
-    NONE = 0
-    BODY = 1
-    INERTIA = 2
-    BODYROT = 3
-    INERTIAROT = 4
-
-
 class LRMode(IntEnum):
     """mjtLRMode: the actuators whose length range is searched for."""
 
