@@ -36,13 +36,16 @@ def budgets_of(t: Topology) -> dict[str, int]:
     return dict(zip(t.names.get("budget", []), t.budget.tolist()))
 
 
-def with_budgets(m: Model, max_contacts: int | None = None, chosen: Mapping[str, int] | None = None) -> Model:
+def with_budgets(
+    m: Model, max_contacts: int | None = None, chosen: Mapping[str, int] | None = None, expected: int = 0
+) -> Model:
     """The model with room for its collisions: by default chosen from the geoms; programs compile anew.
 
     Args:
         m: the model.
         max_contacts: slots of the contact buffer.
         chosen: other budgets by name.
+        expected: contacts that will occur; a quarter more has room, if the choice is ours.
 
     Raises:
         ValueError: a name is none of the model's, or a number is less than 1.
@@ -51,7 +54,7 @@ def with_budgets(m: Model, max_contacts: int | None = None, chosen: Mapping[str,
     t = m.topology.replace(geom_block=blocks_of(m))
     if max_contacts is not None:
         given[CONTACTS] = max_contacts
-    contacts = int(given.get(CONTACTS, default_nconmax(t, flags, int(m.opt.sdf_initpoints))))
+    contacts = int(given.get(CONTACTS, default_nconmax(t, flags, int(m.opt.sdf_initpoints), -(-5 * expected // 4))))
     budgets = _possible(t, flags, contacts) | _of_fields(m, given)
     for name, value in given.items():
         if name not in budgets:

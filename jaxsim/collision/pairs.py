@@ -181,8 +181,11 @@ def _most(t: Topology, kinds: Kinds, sdf_initpoints: int) -> int:
     return collider_of(t, kinds, sdf_initpoints)[1] if collides(t, kinds) else 8
 
 
-def default_nconmax(t: Topology, disableflags: int, sdf_initpoints: int) -> int:
-    """Slots of the contact buffer: every possible contact if they are few, else what the geoms typically have."""
+def default_nconmax(t: Topology, disableflags: int, sdf_initpoints: int, least: int = 0) -> int:
+    """Slots of the contact buffer: every possible contact if they are few, else what the geoms typically have.
+
+    `least` are wanted in any case, but never more than are possible.
+    """
     pairs = candidate_pairs(t, disableflags)
     if not len(pairs):
         return 0
@@ -194,4 +197,4 @@ def default_nconmax(t: Topology, disableflags: int, sdf_initpoints: int) -> int:
     share = np.where(bodies_in_tree[t.geom_bodyid[moving]] > 1, 0.5, 1.0)
     each = _TYPICAL | {GeomType.SDF: sdf_initpoints}
     typical = 6 + sum(s * each.get(GeomType(int(k)), 8) for s, k in zip(share, t.geom_type[moving]))
-    return int(min(every, max(16, np.ceil(typical))))
+    return int(min(every, max(16, least, np.ceil(typical))))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import jaxsim as js
+from jaxsim.checks.resting import resting_contacts
 from jaxsim.collision import broadphase
 from jaxsim.collision.broadphase import blocks_of
 from jaxsim.collision.driver import collide
@@ -131,6 +132,23 @@ def test_too_small_a_budget(many, name):
         ours, theirs = (np.asarray(getattr(x[0], key))[:, :size] for x in (got, full))
         assert np.isfinite(ours).all()
         np.testing.assert_array_equal(ours[fits], theirs[fits])
+
+
+def test_there_is_room_for_the_poses_that_a_model_comes_with():
+    """Feet of many capsules, which the keyframe puts flat on the ground; their number and type do not tell."""
+    capsules = "".join(f'<geom type="capsule" size=".01 .1" pos="{0.03 * i} 0 0" euler="90 0 0"/>' for i in range(24))
+    xml = f"""<mujoco><worldbody><geom type="plane" size="5 5 1" pos="1 0 .2"/>
+      <body pos="0 0 1"><freejoint/><geom type="box" size=".01 .1 .01" pos="1 0 0"/>
+        <body><joint axis="0 0 1"/>{capsules}<geom size=".01" pos="2 0 0"/><geom size=".01" pos="2 0 .1"/>
+        <geom type="cylinder" size=".05 .01" pos="3 0 0"/></body></body></worldbody>
+      <keyframe><key qpos="0 0 1 1 0 0 0 0"/><key name="stand" qpos="0 0 .2099 1 0 0 0 .1"/></keyframe></mujoco>"""
+    model, reference = js.load(xml), mujoco.MjModel.from_xml_string(xml)
+    state = mujoco.MjData(reference)
+    mujoco.mj_resetDataKeyframe(reference, state, 1)
+    mujoco.mj_forward(reference, state)
+    assert state.ncon == 24 * 2 + 4 + 1 + 3 == resting_contacts(model)
+    assert model.nconmax >= 1.25 * state.ncon
+    assert js.load(xml, max_contacts=20).nconmax == 20  # a choice is a choice
 
 
 def test_what_is_not_a_budget():
