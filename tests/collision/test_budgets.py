@@ -147,7 +147,7 @@ def test_there_is_room_for_the_poses_that_a_model_comes_with():
     mujoco.mj_resetDataKeyframe(reference, state, 1)
     mujoco.mj_forward(reference, state)
     assert state.ncon == 24 * 2 + 4 + 1 + 3 == resting_contacts(model)
-    assert model.nconmax >= 1.25 * state.ncon
+    assert model.nconmax == 58  # as many as are possible, which is less than a quarter more
     assert js.load(xml, max_contacts=20).nconmax == 20  # a choice is a choice
 
 
