@@ -6,12 +6,13 @@ import jax
 import jax.numpy as jnp
 
 from jaxsim.core.data import Data, counted, make_data
-from jaxsim.core.enums import DisableBit, WarningType
+from jaxsim.core.enums import DisableBit, EnableBit, WarningType
 from jaxsim.core.fields import DATA_STATE
 from jaxsim.core.model import Model
 from jaxsim.dynamics.controls import is_bad
 from jaxsim.dynamics.history import recorded
 from jaxsim.stages.forward import forward
+from jaxsim.stages.fwdinv import compared
 from jaxsim.stages.integrate import integrate
 from jaxsim.stages.intermediate import found_in
 
@@ -28,6 +29,8 @@ def step(model: Model, data: Data, known: Any = None) -> tuple[Data, Any]:
     data = _check_state(model, data, "qvel", WarningType.BADQVEL)
     data, mid = forward(model, data, known=found)
     bad = jnp.any(is_bad(data.qacc))
+    if model.opt.enables(EnableBit.FWDINV):
+        data = compared(model, data, mid)
     stepped, advance = integrate(model, data, mid, advance)
     if model.nhistory:
         stepped = stepped.replace(history=recorded(model, data, mid.sensed))

@@ -67,6 +67,7 @@ class DataDerived:
     solver_niter: Array = integer("", "iterations that the solver took")
     solver_converged: Array = flag("", "whether the solver stopped because it had converged")
     solver_residual: Array = real("", "1", "gradient norm over trace(M) at the end, which the tolerance bounds")
+    solver_fwdinv: Array = real("2", "N, N m", "how far inverse dynamics is off, where the flag fwdinv asks for it")
     ncon: Array = integer("", "number of active contacts")
     nefc: Array = integer("", "number of active constraint rows")
     peak: Array = integer("nbudget", "largest demand on each budget of collisions since this world was made")
