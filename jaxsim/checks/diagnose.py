@@ -73,7 +73,7 @@ STAGES = {
         "the inertia matrix may be singular: give light bodies mass or their joints armature",
     ),
     "constraint": (
-        ["qacc", "qfrc_constraint", "solver_residual"],
+        ["qacc", "qfrc_constraint", "solver_residual", "solver_fwdinv"],
         "look at solref, solimp and invweight0 (after changing masses call set_const), and at penetrations",
     ),
     "sensors": (["sensordata", "energy", "qfrc_inverse"], "the dynamics are finite; look at the sensor"),
