@@ -38,7 +38,7 @@ class BoxSolution(NamedTuple):
 class _Iterate(NamedTuple):
     x: Array
     done: Array
-    count: Array
+    steps: Array
 
 
 def box_qp(H: Array, g: Array, low: Array, high: Array) -> BoxSolution:
@@ -65,11 +65,11 @@ def box_qp(H: Array, g: Array, low: Array, high: Array) -> BoxSolution:
         x = jnp.where(enough[best], tried[best], at.x)
         scale = 1 + jnp.max(jnp.abs(x))
         small = jnp.max(jnp.abs(x - at.x)) < 1e-3 * jnp.sqrt(jnp.finfo(g.dtype).eps) * scale
-        return _Iterate(x, small | ~jnp.any(enough) | ~jnp.all(jnp.isfinite(newton)), at.count + 1)
+        return _Iterate(x, small | ~jnp.any(enough) | ~jnp.all(jnp.isfinite(newton)), at.steps + 1)
 
     none = jnp.clip(jnp.zeros_like(g), low, high)
     start = _Iterate(none, jnp.array(False), jnp.array(0))
-    x = lax.while_loop(lambda at: ~at.done & (at.count < ITERATIONS), advance, start).x
+    x = lax.while_loop(lambda at: ~at.done & (at.steps < ITERATIONS), advance, start).x
     return BoxSolution(x, *_free(H, g + H @ x, x, low, high))
 
 

@@ -29,11 +29,11 @@ class Fit(NamedTuple):
     Attributes:
         theta: parameters [n].
         own: unknowns of the windows [N, k].
-        residuals: [N, m].
+        residuals: [N, m] before the last step, as the next two.
         weights: of the windows [N], 1 where they count in full.
         information: of theta, the windows' own unknowns eliminated: weighted J'J [n, n].
-        history: weighted mean square of the residuals before each iteration [iterations + 1].
-        iterations: how many were made [].
+        history: weighted mean square of the residuals before each iteration [iterations]; zero after the last.
+        steps: how many iterations were made [].
         converged: whether the steps became small [].
     """
 
@@ -43,17 +43,8 @@ class Fit(NamedTuple):
     weights: Array
     information: Array
     history: Array
-    iterations: Array
+    steps: Array
     converged: Array
-
-
-class _Search(NamedTuple):
-    theta: Array
-    own: Array
-    damping: Array
-    count: Array
-    history: Array
-    still: Array
 
 
 class _System(NamedTuple):
@@ -66,6 +57,16 @@ class _System(NamedTuple):
     mixed: Array
     weights: Array
     residuals: Array
+
+
+class _Search(NamedTuple):
+    theta: Array
+    own: Array
+    damping: Array
+    steps: Array
+    history: Array
+    still: Array
+    latest: _System
 
 
 def fit(
@@ -108,27 +109,27 @@ def fit(
             search.theta + change,
             search.own + own_change,
             jnp.clip(grown, LEAST_DAMPING, MOST_DAMPING * 10),
-            search.count + 1,
-            search.history.at[search.count].set(before),
+            search.steps + 1,
+            search.history.at[search.steps].set(before),
             jnp.where(success, small, search.damping >= MOST_DAMPING),
+            system,
         )
 
-    zeros = jnp.zeros(iterations + 1, theta.dtype)
-    start = _Search(theta, own, jnp.asarray(1e-3, theta.dtype), jnp.array(0), zeros, jnp.array(False))
-    search = lax.while_loop(lambda s: ~s.still & (s.count < iterations), iterate, start)
-    system = _linearised(residuals, search.theta, search.own, robust)
-    least = _mean_square(system.residuals, system.weights)
-    history = jnp.where(jnp.arange(iterations + 1) < search.count, search.history, least)
-    return Fit(
-        search.theta,
-        search.own,
-        system.residuals,
-        system.weights,
-        _reduced(system)[0],
-        history,
-        search.count,
-        search.still,
+    none = jax.tree.map(
+        lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(lambda: _linearised(residuals, theta, own, robust))
     )
+    start = _Search(
+        theta=theta,
+        own=own,
+        damping=jnp.asarray(1e-3, theta.dtype),
+        steps=jnp.array(0),
+        history=jnp.zeros(iterations, theta.dtype),
+        still=jnp.array(False),
+        latest=none,
+    )
+    end = lax.while_loop(lambda s: ~s.still & (s.steps < iterations), iterate, start)
+    last = end.latest
+    return Fit(end.theta, end.own, last.residuals, last.weights, _reduced(last)[0], end.history, end.steps, end.still)
 
 
 def _linearised(residuals: Callable, theta: Array, own: Array, robust: bool) -> _System:

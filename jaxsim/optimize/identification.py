@@ -95,15 +95,14 @@ def identify(
     if fit_start and not {"qpos", "qvel"} <= set(scale or windows.measured):
         raise ValueError("fit_start needs the deviations of the starts: give scale with qpos [nv] and qvel [nv]")
     scales = {k: jnp.asarray(v, model.qpos0.dtype) for k, v in (scale or _spread(model, windows)).items()}
-    fitted, after, values, slopes = _solve(settings, model, windows._replace(substeps=0), scales)
+    fitted, values, slopes = _solve(settings, model, windows._replace(substeps=0), scales)
+    after = found.apply(model, fitted.theta)
     return _summary(found, fitted, after, np.asarray(values), np.asarray(slopes))
 
 
 @partial(jax.jit, static_argnums=0)
-def _solve(
-    settings: _Settings, model: js.Model, windows: Windows, scale: dict[str, Array]
-) -> tuple[Fit, js.Model, Array, Array]:
-    """The fit, the model, the values [n] and their derivatives with respect to theta [n, n]."""
+def _solve(settings: _Settings, model: js.Model, windows: Windows, scale: dict[str, Array]) -> tuple[Fit, Array, Array]:
+    """The fit, the values [n] and their derivatives with respect to theta [n, n]."""
     wanted = settings.wanted
     residuals = partial(_residuals, settings, model, windows, scale)
     count, free = windows.ctrl.shape[0], 2 * model.nv + model.na if settings.fit_start else 0
@@ -112,7 +111,7 @@ def _solve(
     low, high = wanted.bounds(model)
     fitted = fit(residuals, theta, own, low, high, settings.iterations, settings.tolerance, settings.robust)
     values = partial(wanted.values, model)
-    return fitted, wanted.apply(model, fitted.theta), values(fitted.theta), jax.jacfwd(values)(fitted.theta)
+    return fitted, values(fitted.theta), jax.jacfwd(values)(fitted.theta)
 
 
 def _residuals(
@@ -183,8 +182,8 @@ def _summary(wanted: Parameters, fitted: Fit, model: js.Model, values: np.ndarra
         model=model,
         weights=weights,
         noise=float(np.sqrt(variance)),
-        history=np.asarray(fitted.history)[: int(fitted.iterations) + 1],
-        iterations=int(fitted.iterations),
+        history=np.asarray(fitted.history)[: int(fitted.steps)],
+        iterations=int(fitted.steps),
         converged=bool(fitted.converged),
     )
 

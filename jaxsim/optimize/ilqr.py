@@ -102,7 +102,7 @@ class _Search(NamedTuple):
     multipliers: Array
     penalty: Array
     updates: Array
-    count: Array
+    rollouts: Array  # one more than iterations
     history: Array
     settled: Array
     done: Array
@@ -141,9 +141,11 @@ def ilqr(
     search = lax.while_loop(lambda s: ~s.done, problem.iterate, problem.start(ctrl))
     path, violation = search.path, _largest(search.path.goal)
     states = jax.tree.map(lambda x, end: jnp.concatenate([x[:, 0], end[None]]), path.steps, path.end)
-    index = jnp.minimum(jnp.arange(settings.iterations + 1), search.count - 1)
+    index = jnp.minimum(jnp.arange(settings.iterations + 1), search.rollouts - 1)
     reached = search.settled & (violation <= settings.goal_tolerance)
-    return Plan(path.ctrl, states, search.gains, path.cost, violation, search.history[index], search.count - 1, reached)
+    return Plan(
+        path.ctrl, states, search.gains, path.cost, violation, search.history[index], search.rollouts - 1, reached
+    )
 
 
 class _Problem(NamedTuple):
@@ -171,7 +173,7 @@ class _Problem(NamedTuple):
             multipliers=goal,
             penalty=number(self.settings.penalty),
             updates=jnp.array(0),
-            count=jnp.array(0),
+            rollouts=jnp.array(0),
             history=jnp.zeros(self.settings.iterations + 1, dtype),
             settled=jnp.array(False),
             done=jnp.array(False),
@@ -179,7 +181,7 @@ class _Problem(NamedTuple):
 
     def iterate(self, search: _Search) -> _Search:
         """One iteration: a better path, or more regularisation; then whether to go on."""
-        begun, policy = search.count > 0, self._policy(search)
+        begun, policy = search.rollouts > 0, self._policy(search)
         sizes = jnp.asarray(0.5 ** np.arange(self.settings.step_sizes), search.path.cost.dtype)
         tried = jax.vmap(lambda size: self._follow(search.path, policy, size, begun))(sizes)
         before = self._augmented(search, search.path)
@@ -197,8 +199,8 @@ class _Problem(NamedTuple):
             gains=jnp.where(policy.sound & begun, policy.K, search.gains),
             regularisation=regularisation,
             rate=rate,
-            count=search.count + 1,
-            history=search.history.at[search.count].set(path.cost),
+            rollouts=search.rollouts + 1,
+            history=search.history.at[search.rollouts].set(path.cost),
             settled=success & fallen | nowhere,
         )
         return self._decide(moved)
@@ -274,7 +276,7 @@ class _Problem(NamedTuple):
             penalty=jnp.where(again, larger, search.penalty),
             regularisation=jnp.where(again, settings.regularisation, search.regularisation),
             updates=search.updates + again.astype(search.updates.dtype),
-            done=stopped & ~again | (search.count > settings.iterations),
+            done=stopped & ~again | (search.rollouts > settings.iterations),
         )
 
 

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 
 import jaxsim as js
+from jaxsim.optimize.trajectory import state_of
 
 Array = jax.Array
 Planner = Callable[[js.Data, Array, Array], Array]
@@ -23,7 +24,7 @@ def mpc(
     length: int,
     every: int = 1,
     substeps: int = 1,
-    outputs: Callable[[js.Data], Any] | None = None,
+    outputs: Callable[[js.Data], Any] = state_of,
 ) -> tuple[js.Data, Any]:
     """Control a world by plans that are renewed as it moves.
 
@@ -40,17 +41,16 @@ def mpc(
         length: how many plans to make.
         every: how many controls of a plan to use.
         substeps: steps for each control.
-        outputs: `outputs(data)` is recorded after each control, as by `js.rollout`.
+        outputs: `outputs(data)` is recorded after each control: by default time, qpos, qvel, act ...
 
     Returns:
         The last Data, and what was recorded, [length * every, ...].
     """
-    recorded = {} if outputs is None else {"outputs": outputs}
 
     def follow(now: tuple[js.Data, Array], key: Array) -> tuple[tuple[js.Data, Array], Any]:
         data, ctrl = now
         ctrl = planner(data, ctrl, key)
-        data, outs = js.rollout(model, data, ctrl[:every], substeps=substeps, **recorded)
+        data, outs = js.rollout(model, data, ctrl[:every], substeps=substeps, outputs=outputs)
         rest = jnp.broadcast_to(ctrl[-1:], (every, ctrl.shape[1]))
         return (data, jnp.concatenate([ctrl[every:], rest])), outs
 

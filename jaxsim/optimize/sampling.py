@@ -78,7 +78,7 @@ def mppi(
     def update(spread: _Spread, changes: Array, prices: Array) -> _Spread:
         least, usable = jnp.min(prices), jnp.isfinite(prices)
         above = jnp.where(usable, prices - least, 0)
-        scale = temperature * jnp.sum(above) / jnp.maximum(jnp.sum(usable), 1)
+        scale = temperature * jnp.sum(above) / jnp.maximum(jnp.sum(usable.astype(above.dtype)), 1)
         weights = jnp.where(usable, jnp.exp(-above / jnp.maximum(scale, jnp.finfo(scale.dtype).tiny)), 0)
         weights = weights / jnp.maximum(jnp.sum(weights), 1e-30)
         return spread._replace(middle=jnp.einsum("s,skn->kn", weights, changes))

@@ -41,6 +41,7 @@ ORDER = {
     "__main__": ("cli", "python -m jaxsim"),
     "_guard": ("", "runs before anything of the package can fail"),
     "jaxsim": ("_guard core dynamics mjcf stages step rollout queries checks load interop models", "the public names"),
+    "optimize": ("core jaxsim", "a user of the public names; of core what rows of a field belong to a name"),
     "envs": ("core jaxsim", "a user of the public names; of core the enumerations"),
 }
 TABLES = {"mjcf/language/table.py"}  # the whole MJCF language, one line for each attribute

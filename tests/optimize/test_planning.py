@@ -46,30 +46,30 @@ def final(data):
     return FINAL * jnp.concatenate([data.qpos - TARGET, data.qvel])
 
 
-def effort(data, t):
-    """A number: the same as half of the squares of residuals."""
-    return 0.5 * EFFORT**2 * jnp.vdot(data.ctrl, data.ctrl)
-
-
-def response(A, B):
-    """The states after each step from rest, as a matrix [T, nx, T * nu] times all controls."""
-    rows = [np.zeros((A.shape[1], LENGTH * B.shape[2]))]
+def response(model, substeps=1):
+    """The states after each step from rest, as a matrix [T + 1, nx, T * nu] times all controls."""
+    A, B, _ = linearise_trajectory(model, js.make_data(model), jnp.zeros((LENGTH, 2)), substeps=substeps)
+    rows = [np.zeros((4, 2 * LENGTH))]
     for t in range(LENGTH):
-        after = A[t] @ rows[-1]
-        after[:, t * B.shape[2] : (t + 1) * B.shape[2]] += B[t]
+        after = np.asarray(A[t]) @ rows[-1]
+        after[:, 2 * t : 2 * t + 2] += np.asarray(B[t])
         rows.append(after)
     return np.stack(rows)
 
 
-def least_squares(most):
-    """The best controls within +-most, found without dynamic programming."""
-    model = carts()
-    A, B, _ = linearise_trajectory(model, js.make_data(model), jnp.zeros((LENGTH, 2)))
-    moved = response(np.asarray(A), np.asarray(B))
-    rows = [*moved[:LENGTH, :2], EFFORT * np.eye(2 * LENGTH), FINAL * moved[-1]]
-    wanted = [np.tile(TARGET, LENGTH), np.zeros(2 * LENGTH), FINAL * np.r_[TARGET, 0, 0]]
-    found = lsq_linear(np.concatenate(rows), np.concatenate(wanted), (-most, most), tol=1e-14)
-    return found.x.reshape(LENGTH, 2), found.cost
+@functools.cache
+def least_squares(most, substeps=1, reach=False):
+    """The best controls within +-most, and their cost, found without dynamic programming."""
+    moved = response(carts(), substeps)
+    rows = np.concatenate([*moved[:LENGTH, :2], EFFORT * np.eye(2 * LENGTH), FINAL * moved[-1]])
+    wanted = np.concatenate([np.tile(TARGET, LENGTH), np.zeros(2 * LENGTH), FINAL * np.r_[TARGET, 0, 0]])
+    if reach:  # the equations of the least squares that end at the target
+        H = np.block([[rows.T @ rows, moved[-1].T], [moved[-1], np.zeros((4, 4))]])
+        ctrl = np.linalg.solve(H, np.r_[rows.T @ wanted, TARGET, 0, 0])[: 2 * LENGTH]
+        assert np.abs(ctrl).max() < most
+    else:
+        ctrl = lsq_linear(rows, wanted, (-most, most), tol=1e-14).x
+    return ctrl.reshape(LENGTH, 2), 0.5 * np.sum((rows @ ctrl - wanted) ** 2)
 
 
 def limited(most):
@@ -77,41 +77,36 @@ def limited(most):
     return model.replace(actuator_ctrlrange=model.actuator_ctrlrange * most / 9)
 
 
-def test_ilqr_finds_the_best_controls_within_their_limits():
+def number(data, t):
+    """The running cost as a number, whose Hessian is exact."""
+    r = running(data, t)
+    return 0.5 * jnp.vdot(r, r)
+
+
+def test_ilqr_finds_the_best_controls():
+    """Without limits, within limits, and with a goal: three problems at once."""
     carts()
 
     @jax.jit
     @jax.vmap
-    def plan(most):
+    def plan(most, reach):
         model = limited(most)
-        return ilqr(model, js.make_data(model), jnp.zeros((LENGTH, 2)), Cost(running, final))
+        goal = lambda data: reach * jnp.concatenate([data.qpos - TARGET, data.qvel])  # noqa: E731
+        settings = Settings(goal_tolerance=1e-7)
+        start = js.make_data(model), jnp.zeros((LENGTH, 2))
+        return ilqr(model, *start, Cost(number, final, goal), substeps=2, settings=settings)
 
-    plans = plan(jnp.array([9.0, 2.0]))
-    assert np.all(plans.converged)
-    for i, most in enumerate((9.0, 2.0)):
-        ctrl, cost = least_squares(most)
+    cases = (99.0, False), (2.0, False), (99.0, True)
+    plans = plan(*map(jnp.array, ([99.0, 2.0, 99.0], [0.0, 0.0, 1.0])))
+    assert np.all(plans.converged) and np.all(plans.violation < 1e-7)
+    for i, (most, reach) in enumerate(cases):
+        ctrl, cost = least_squares(most, 2, reach)
         held = np.abs(ctrl) > most - 1e-6
         assert held.any() == (most == 2.0) and not held.all()
-        np.testing.assert_allclose(plans.ctrl[i], ctrl, atol=1e-5)
-        np.testing.assert_allclose(plans.cost[i], cost, rtol=1e-9)
+        np.testing.assert_allclose(plans.ctrl[i], ctrl, atol=1e-4)
+        np.testing.assert_allclose(plans.cost[i], cost, rtol=1e-7)
     assert plans.iterations[0] <= 3  # one step solves a quadratic problem
-    assert np.all(np.diff(np.asarray(plans.history), axis=1) <= 1e-12)
-
-
-def test_ilqr_reaches_a_goal():
-    """With the least effort, by two substeps a control: against the pseudo-inverse."""
-    model = carts()
-    goal = lambda data: jnp.concatenate([data.qpos - TARGET, data.qvel])  # noqa: E731
-    cost = Cost(effort, lambda data: jnp.zeros(()), goal)
-    settings = Settings(goal_tolerance=1e-7)
-    start = js.make_data(model), jnp.zeros((LENGTH, 2))
-    plan = jax.jit(lambda: ilqr(model, *start, cost, substeps=2, settings=settings))()
-    assert plan.converged and plan.violation < 1e-7
-    A, B, _ = linearise_trajectory(model, *start, substeps=2)
-    reach = response(np.asarray(A), np.asarray(B))[-1]
-    best = np.linalg.pinv(reach) @ np.r_[TARGET, 0, 0]
-    np.testing.assert_allclose(np.ravel(plan.ctrl), best, atol=1e-4)
-    np.testing.assert_allclose(plan.cost, 0.5 * EFFORT**2 * best @ best, rtol=1e-5)
+    assert np.all(np.diff(np.asarray(plans.history[:2]), axis=1) <= 1e-12)
 
 
 def test_gradients_and_samples_come_near_the_best_controls():
@@ -125,7 +120,7 @@ def test_gradients_and_samples_come_near_the_best_controls():
 
     sampled = jax.jit(lambda: cem(model, data, ctrl, cost, key, samples=64, knots=6, iterations=40))()
     assert least <= sampled.cost < 1.1 * least
-    assert sampled.history[-1] < 0.5 * sampled.history[0]
+    assert sampled.history[-1] < 0.9 * sampled.history[0]
 
     @jax.jit
     def controlled():
