@@ -1,0 +1,66 @@
+"""Swing a pole up and hold it there, by iLQR from ten random starts in parallel.
+
+python examples/swing_up.py [--starts 10] [--out swing_up.npz]
+
+Every plan must end upright, at rest, in the middle of the rail.
+"""
+
+import argparse
+import time
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import jaxsim as js
+from jaxsim import models
+from jaxsim.optimize import Cost, Plan, Settings, ilqr
+
+LENGTH, SUBSTEPS = 75, 8  # 3 s in steps of 0.04 s
+
+
+def running(data: js.Data, t: jax.Array) -> jax.Array:
+    """Little effort, and not far from the middle of the rail."""
+    return jnp.concatenate([0.03 * data.ctrl, 0.1 * data.qpos[:1]])
+
+
+def upright(data: js.Data) -> jax.Array:
+    """Zero where the pole stands still in the middle of the rail."""
+    x, angle = data.qpos
+    return jnp.concatenate([jnp.stack([x, jnp.sin(angle), 1 + jnp.cos(angle)]), 0.3 * data.qvel])
+
+
+def main() -> None:
+    """Plan, and check where the plans end."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--starts", type=int, default=10)
+    parser.add_argument("--out", default="", help="save the plans' states and controls as .npz")
+    args = parser.parse_args()
+    jax.config.update("jax_enable_x64", True)
+    model, rng = js.load(models.path("cart_pole")), np.random.default_rng(0)
+
+    @jax.jit
+    @jax.vmap
+    def plan(qpos: jax.Array, ctrl: jax.Array) -> Plan:
+        data = js.make_data(model).replace(qpos=qpos)
+        return ilqr(model, data, ctrl, Cost(running, upright, upright), substeps=SUBSTEPS, settings=Settings(500))
+
+    qpos = jnp.asarray(rng.uniform(-0.3, 0.3, (args.starts, 2)))
+    guess = jnp.asarray(0.1 * rng.standard_normal((args.starts, LENGTH, 1)))
+    begun = time.perf_counter()
+    program = plan.lower(qpos, guess).compile()
+    compiled = time.perf_counter()
+    plans = jax.block_until_ready(program(qpos, guess))
+    print(f"{compiled - begun:.1f} s to compile, {time.perf_counter() - compiled:.1f} s to plan")
+    ends = np.concatenate([plans.states["qpos"][:, -1], plans.states["qvel"][:, -1]], axis=1)
+    for end, steps, cost, done in zip(ends, plans.iterations, plans.cost, plans.converged):
+        print(f"{steps} iterations, cost {cost:.3f}, ends at {np.round(end, 3)}, converged: {bool(done)}")
+    if args.out:
+        np.savez(args.out, ctrl=plans.ctrl, **plans.states)
+    up = (np.abs(plans.violation) < 1e-3) & np.asarray(plans.converged)
+    print(f"{up.sum()} of {args.starts} upright")
+    assert up.all()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,193 @@
+"""System identification: the parameters of a model from recorded trajectories, and what the records say about them."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import jaxsim as js
+from jaxsim.optimize.gauss_newton import Fit, fit
+from jaxsim.optimize.parameters import Parameters, Transform, parameters
+from jaxsim.optimize.trajectory import displaced, faultless
+from jaxsim.optimize.windows import Windows, deviation, seen
+
+Array = jax.Array
+
+WITHOUT_EFFECT = 1e-7  # sensitivity to a parameter relative to the largest, below which it is called without effect
+CONFOUNDED = 1e-9  # eigenvalue of the correlation of sensitivities below which their parameters cannot be told apart
+
+
+class Identified(NamedTuple):
+    """What was found.
+
+    Attributes:
+        values: name -> number, in its own unit.
+        deviations: name -> standard deviation of that, from the residuals; infinite where the records say nothing.
+        covariance: of all values in the order of their names [n, n].
+        without_effect: names of parameters that no residual depends on; they keep the values they had.
+        confounded: groups of names of which the records only say something together.
+        theta: the flat vector [n].
+        model: the model with the values found.
+        weights: of the windows [N]; near zero where one does not fit.
+        noise: root of the mean square of the residuals, in units of `scale`.
+        history: weighted mean square of the residuals before each iteration.
+        iterations: how many there were.
+        converged: whether the search ended because the steps became small.
+    """
+
+    values: dict[str, float]
+    deviations: dict[str, float]
+    covariance: np.ndarray
+    without_effect: tuple[str, ...]
+    confounded: tuple[tuple[str, ...], ...]
+    theta: np.ndarray
+    model: js.Model
+    weights: np.ndarray
+    noise: float
+    history: np.ndarray
+    iterations: int
+    converged: bool
+
+
+class _Settings(NamedTuple):
+    wanted: Parameters
+    substeps: int
+    fit_start: bool
+    robust: bool
+    iterations: int
+    tolerance: float
+
+
+def identify(
+    model: js.Model,
+    wanted: Mapping[str, Transform] | Parameters,
+    windows: Windows,
+    *,
+    scale: Mapping[str, Array] | None = None,
+    fit_start: bool = False,
+    robust: bool = True,
+    iterations: int = 50,
+    tolerance: float = 1e-10,
+) -> Identified:
+    """Find parameters with which the model does what was recorded.
+
+    Another model, or other records of the same shapes, compile nothing anew.
+
+    Args:
+        model: the model, whose parameters are the first guess.
+        wanted: {"mass:torso": log(), "friction:floor": log(0.1, 2), "damping:*": log(), ...}; see `parameters`.
+        windows: what was recorded, in short windows; see `windows`. Short enough that the first guess follows.
+        scale: standard deviations of the measurements by name, qpos [nv], qvel [nv], sensordata [nsensordata]; by
+            default those of everything recorded, so that noise of one part in a hundred of each counts alike.
+        fit_start: whether the start of each window was measured with that noise too, and is to be found as well.
+        robust: whether windows that do not fit the others lose their weight.
+        iterations: most iterations.
+        tolerance: largest change of theta that ends the search.
+
+    Returns:
+        The Identified.
+    """
+    found = wanted if isinstance(wanted, Parameters) else parameters(model, wanted)
+    settings = _Settings(found, windows.substeps, fit_start, robust, iterations, tolerance)
+    if fit_start and not {"qpos", "qvel"} <= set(scale or windows.measured):
+        raise ValueError("fit_start needs the deviations of the starts: give scale with qpos [nv] and qvel [nv]")
+    scales = {k: jnp.asarray(v, model.qpos0.dtype) for k, v in (scale or _spread(model, windows)).items()}
+    fitted, values, slopes = _solve(settings, model, windows._replace(substeps=0), scales)
+    after = found.apply(model, fitted.theta)
+    return _summary(found, fitted, after, np.asarray(values), np.asarray(slopes))
+
+
+@partial(jax.jit, static_argnums=0)
+def _solve(settings: _Settings, model: js.Model, windows: Windows, scale: dict[str, Array]) -> tuple[Fit, Array, Array]:
+    """The fit, the values [n] and their derivatives with respect to theta [n, n]."""
+    wanted = settings.wanted
+    residuals = partial(_residuals, settings, model, windows, scale)
+    count, free = windows.ctrl.shape[0], 2 * model.nv + model.na if settings.fit_start else 0
+    theta = jnp.zeros(len(wanted.entries), model.qpos0.dtype)
+    own = jnp.zeros((count, free), theta.dtype)
+    low, high = wanted.bounds(model)
+    fitted = fit(residuals, theta, own, low, high, settings.iterations, settings.tolerance, settings.robust)
+    values = partial(wanted.values, model)
+    return fitted, values(fitted.theta), jax.jacfwd(values)(fitted.theta)
+
+
+def _residuals(
+    settings: _Settings, model: js.Model, windows: Windows, scale: dict[str, Array], theta: Array, own: Array
+) -> Array:
+    """All residuals of all windows [N, m], whose starts are moved by tangent vectors `own` [N, nx], or [N, 0]."""
+    changed, names = settings.wanted.apply(model, theta), tuple(windows.measured)
+    shown = _SHOWN[names]
+
+    def one(start: js.Data, ctrl: Array, measured: dict[str, Array], dx: Array) -> Array:
+        begin = displaced(model, start, dx) if settings.fit_start else start
+        end, simulated = js.rollout(changed, begin, ctrl, outputs=shown, substeps=settings.substeps)
+        apart = deviation(model, measured, simulated)
+        parts = [(apart[name] / scale[name][None]).reshape(-1) for name in names]
+        if settings.fit_start:
+            sizes = [scale["qpos"], scale["qvel"], jnp.ones(model.na, dx.dtype)]
+            parts.append(dx / jnp.concatenate(sizes))
+        return jnp.where(faultless(begin, end), jnp.concatenate(parts), jnp.inf)
+
+    return jax.vmap(one)(windows.start, windows.ctrl, windows.measured, own)
+
+
+class _Shown(dict):
+    """A function of Data for each choice of names, always the same one, since rollouts are compiled for each."""
+
+    def __missing__(self, names: tuple[str, ...]):
+        self[names] = partial(seen, names=names)
+        return self[names]
+
+
+_SHOWN = _Shown()
+
+
+def _spread(model: js.Model, windows: Windows) -> dict[str, np.ndarray]:
+    """Standard deviations of what was recorded, and of no part less than a thousandth of the largest of its kind."""
+    zero = {name: jnp.broadcast_to(x[:1, :1], x.shape) for name, x in windows.measured.items()}
+    apart = jax.vmap(partial(deviation, model))(zero, windows.measured)
+    spread = {name: np.nanstd(np.asarray(x), axis=(0, 1)) for name, x in apart.items()}
+    return {name: np.maximum(x, 1e-3 * x.max(initial=1e-12)) for name, x in spread.items()}
+
+
+def _summary(wanted: Parameters, fitted: Fit, model: js.Model, values: np.ndarray, slopes: np.ndarray) -> Identified:
+    """Numbers by name, how well they are known, and which are not."""
+    names, information = wanted.names, np.asarray(fitted.information)
+    effect = np.sqrt(np.maximum(np.diag(information), 0))
+    active = effect > WITHOUT_EFFECT * effect.max(initial=0)
+    correlation = information[np.ix_(active, active)] / np.outer(effect[active], effect[active])
+    eigenvalues, vectors = np.linalg.eigh(correlation)
+    clear = eigenvalues > CONFOUNDED
+    groups = [_group(names, active, vector) for vector in vectors[:, ~clear].T]
+    weights, r = np.asarray(fitted.weights), np.asarray(fitted.residuals)
+    square = np.where(weights[:, None] > 0, r, 0) ** 2
+    freedom = max(weights.sum() * (r.shape[1] - fitted.own.shape[1]) - active.sum(), 1)
+    variance = float((weights[:, None] * square).sum() / freedom)
+    inverse = (vectors[:, clear] / eigenvalues[clear]) @ vectors[:, clear].T / np.outer(effect[active], effect[active])
+    own = slopes[:, active]
+    covariance = variance * own @ inverse @ own.T
+    unknown = ~active
+    unknown[[names.index(name) for group in groups for name in group]] = True
+    deviations = np.where(unknown, np.inf, np.sqrt(np.maximum(np.diag(covariance), 0)))
+    return Identified(
+        values=dict(zip(names, values.tolist())),
+        deviations=dict(zip(names, deviations.tolist())),
+        covariance=covariance,
+        without_effect=tuple(name for name, on in zip(names, active) if not on),
+        confounded=tuple(groups),
+        theta=np.asarray(fitted.theta),
+        model=model,
+        weights=weights,
+        noise=float(np.sqrt(variance)),
+        history=np.asarray(fitted.history)[: int(fitted.steps)],
+        iterations=int(fitted.steps),
+        converged=bool(fitted.converged),
+    )
+
+
+def _group(names: tuple[str, ...], active: np.ndarray, vector: np.ndarray) -> tuple[str, ...]:
+    """The parameters that take part in a direction that the records do not show."""
+    return tuple(name for name, part in zip(np.array(names)[active].tolist(), vector) if abs(part) > 0.1)

@@ -1,0 +1,146 @@
+"""Parameters by name, and their identification from trajectories of MuJoCo C."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+import oracle
+import pytest
+
+from jaxsim.optimize import identify, linear, log, log_cholesky, parameters, windows
+
+# a driven cart with a pole, and a puck that slides on the floor
+XML = """
+<mujoco>
+  <option timestep="0.01"/>
+  <default><geom contype="0" conaffinity="0"/></default>
+  <worldbody>
+    <geom name="floor" type="plane" size="9 9 .1" contype="1" friction=".2"/>
+    <body name="cart" pos="0 0 1">
+      <joint name="rail" type="slide" axis="1 0 0" damping=".4"/>
+      <geom size=".1" mass="1"/>
+      <body name="pole">
+        <joint name="hinge" axis="0 1 0" damping=".02" armature=".02"/>
+        <geom type="capsule" fromto="0 0 0 .1 0 -.6" size=".03" mass=".5"/>
+      </body>
+    </body>
+    <body name="puck" pos="0 0 .05">
+      <joint name="slide" type="slide" axis="1 0 0"/>
+      <joint name="lift" type="slide" axis="0 0 1"/>
+      <geom name="puck" size=".05" mass=".3" conaffinity="1" friction=".6"/>
+    </body>
+  </worldbody>
+  <actuator><motor name="push" joint="rail" gear="5"/><motor joint="slide" gear="2"/></actuator>
+</mujoco>
+"""
+WANTED = {
+    "mass:cart": log(),
+    "body_mass:pole": log(0.3, 1.0),
+    "damping:*e*": log(),  # of the hinge and of the slide, which has none: refused
+    "armature:hinge": log(),
+    "friction:puck": log(0.1, 2.0),
+    "geom_friction[1]:puck": linear(0.0),
+}
+
+
+@functools.cache
+def scene():
+    mj, model = oracle.pair_of_xml(XML)
+    wanted = {name: transform for name, transform in WANTED.items() if "*" not in name}
+    return mj, model, parameters(model, wanted | {"damping:hinge": log(), "damping:rail": log()})
+
+
+def recorded(mj, count=6, steps=30):
+    """Trajectories of MuJoCo C with random controls, from random states in contact with the floor."""
+    rng = np.random.default_rng(0)
+    d, ctrl = mujoco.MjData(mj), rng.uniform(-1, 1, (count, steps, mj.nu))
+    qpos, qvel = np.zeros((count, steps + 1, mj.nq)), np.zeros((count, steps + 1, mj.nv))
+    for i in range(count):
+        mujoco.mj_resetData(mj, d)
+        d.qpos[:3] = rng.uniform(-1, 1, 3)
+        d.qvel[:3] = rng.uniform(-2, 2, 3)
+        for t in range(steps + 1):
+            qpos[i, t], qvel[i, t] = d.qpos, d.qvel
+            if t < steps:
+                d.ctrl[:] = ctrl[i, t]
+                mujoco.mj_step(mj, d)
+    return {"qpos": qpos, "qvel": qvel, "ctrl": ctrl}
+
+
+def test_identification_from_mujoco():
+    """Without noise, with an outlier; then with noise, by the same program."""
+    mj, model, wanted = scene()
+    nominal = np.asarray(wanted.values(model, jnp.zeros(len(wanted.names))))
+    off = np.array([1.1, 0.9, 0.9, 1.1, 1.0, 1.1, 0.9])
+    wrong = wanted.apply(model, wanted.theta(model, jnp.asarray(nominal * off)))
+    truth = dict(zip(wanted.names, nominal))
+    records = recorded(mj)
+    seen = windows(model, records, 10)
+    jolted = np.asarray(seen.measured["qvel"]).copy()
+    jolted[4, 5:] += 1.5
+    kicked = seen._replace(measured=seen.measured | {"qvel": jnp.asarray(jolted)})
+    scale = {"qpos": np.array([0.01, 0.01, 0.01, 1e-5]), "qvel": np.array([0.02, 0.02, 0.02, 1e-4])}
+
+    found = identify(wrong, wanted, kicked, scale=scale, fit_start=True)
+    assert found.converged and found.weights[4] < 1e-3 and np.delete(found.weights, 4).min() > 0
+    assert found.without_effect == ("geom_friction:puck[1]",) and not found.confounded
+    for name in set(truth) - set(found.without_effect):
+        np.testing.assert_allclose(found.values[name], truth[name], rtol=1e-6, err_msg=name)
+    assert found.values["geom_friction:puck[1]"] == truth["geom_friction:puck[1]"]
+    assert found.deviations["geom_friction:puck[1]"] == np.inf
+    np.testing.assert_allclose(found.model.body_inertia, model.body_inertia, rtol=1e-6)  # follows the mass
+    np.testing.assert_allclose(found.model.dof_M0, model.dof_M0, rtol=1e-6)  # set_const was run
+
+    rng = np.random.default_rng(1)
+    noisy = {
+        k: v + (k != "ctrl") * scale.get(k, np.zeros(1)) * rng.standard_normal(v.shape) for k, v in records.items()
+    }
+    found = identify(wrong, wanted, windows(model, noisy, 10), scale=scale, fit_start=True)
+    assert 0.8 < found.noise < 1.2  # in units of the scale
+    for name in set(truth) - set(found.without_effect):
+        error = abs(found.values[name] - truth[name])
+        assert error < 4 * found.deviations[name] and found.deviations[name] < 0.2 * truth[name], name
+
+
+def test_names():
+    model = scene()[1]
+    named = parameters(model, {"damping:[hr]*": log(), "gear:push": linear(), "geom_size:puck": linear()})
+    sizes = tuple(f"geom_size:puck[{i}]" for i in range(3))
+    assert named.names == ("damping:rail", "damping:hinge", "gear:push", *sizes)
+    values = np.asarray(named.values(model, jnp.array([0.0, np.log(2), 1.0, 0.0, 0.0, 0.0])))
+    np.testing.assert_allclose(values[:3], [0.4, 0.04, 6.0])
+    for wanted, error, message in (
+        (WANTED, ValueError, "damping:slide is 0, and log"),
+        ({"masss:cart": log()}, KeyError, "short names: mass"),
+        ({"mass:cat": log()}, KeyError, "closest: cart"),
+        ({"mass": log()}, ValueError, "expected FIELD:ELEMENT"),
+        ({"friction[3]:puck": log()}, ValueError, "3 numbers"),
+        ({"mass:cart": log(), "body_mass:c*": log()}, ValueError, "given more than once"),
+        ({"mass:cart": log(2.0, 3.0)}, ValueError, "outside of its bounds"),
+        ({"mass:cart": log_cholesky()}, ValueError, "for inertias"),
+        ({"mass:cart": 1.0}, TypeError, "no transform"),
+    ):
+        with pytest.raises(error, match=message):
+            parameters(model, wanted)
+
+
+def test_inertia_moves_freely(rng):
+    """Any theta is the inertia of points with mass; zero is the model's own; derivatives are finite at both."""
+    model = scene()[1]
+    wanted = parameters(model, {"inertia:pole": log_cholesky()})
+    numbers = jax.jit(lambda theta: wanted.values(model, theta))
+    own = np.asarray(numbers(jnp.zeros(10)))
+    pole = model.body("pole").id
+    np.testing.assert_allclose(own[0], model.body_mass[pole])
+    np.testing.assert_allclose(own[1:4], model.body_ipos[pole], atol=1e-12)
+    np.testing.assert_allclose(own[4:7].sum(), model.body_inertia[pole].sum(), rtol=2e-3)
+    theta = jnp.asarray(0.5 * rng.standard_normal(10))
+    slopes = np.asarray(jax.jacfwd(numbers)(theta))
+    assert np.linalg.matrix_rank(slopes) == 10 and np.isfinite(jax.jacfwd(numbers)(jnp.zeros(10))).all()
+    step = 1e-6 * rng.standard_normal(10)
+    np.testing.assert_allclose(numbers(theta + step) - numbers(theta - step), 2 * slopes @ step, atol=1e-9)
+    xx, yy, zz, xy, xz, yz = np.asarray(numbers(theta))[4:]
+    moments = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    assert moments[0] > 0 and moments[0] + moments[1] >= moments[2]  # the triangle inequality of inertias
