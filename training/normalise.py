@@ -1,0 +1,47 @@
+"""Running mean and deviation of observations."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+Array = jax.Array
+
+FLOOR = 1e-4  # of the variance: what hardly varies is not blown up
+LIMIT = 10.0  # of normalised observations
+
+
+class Moments(NamedTuple):
+    """Count [], mean [n] and sum of squared deviations [n] of all observations so far."""
+
+    count: Array
+    mean: Array
+    spread: Array
+
+
+def begin(size: int, dtype=float) -> Moments:
+    """Moments with which observations [size] stay as they are."""
+    return Moments(jnp.zeros((), dtype), jnp.zeros(size, dtype), jnp.zeros(size, dtype))
+
+
+def update(moments: Moments, obs: Array, axis: str | None = None) -> Moments:
+    """Add observations [..., n], of all devices where `axis` names their axis (Chan's parallel formula)."""
+    rows = obs.reshape(-1, obs.shape[-1])
+    count = jnp.asarray(rows.shape[0], rows.dtype)
+    total = lambda x: lax.psum(x, axis) if axis else x  # noqa: E731
+    count, mean = total(count), total(rows.sum(0)) / total(count)
+    spread = total(jnp.square(rows - mean).sum(0))
+    both = moments.count + count
+    step = mean - moments.mean
+    return Moments(
+        both,
+        moments.mean + step * count / both,
+        moments.spread + spread + jnp.square(step) * moments.count * count / both,
+    )
+
+
+def normalise(moments: Moments, obs: Array) -> Array:
+    """Observations [..., n] with mean 0 and deviation 1, within LIMIT."""
+    variance = jnp.where(moments.count > 0, moments.spread / jnp.maximum(moments.count, 1), 1)
+    return jnp.clip((obs - moments.mean) * lax.rsqrt(jnp.maximum(variance, FLOOR)), -LIMIT, LIMIT)
