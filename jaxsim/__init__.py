@@ -2,9 +2,11 @@
 
 # the first import, so that a clash is explained before anything of it fails
 from jaxsim import _guard  # isort: skip  # noqa: F401
+from jaxsim import models
 from jaxsim.checks.diagnose import Diagnosis, diagnose
 from jaxsim.checks.room import budgets
-from jaxsim.core.data import Contact, Data, make_data, report, reset, warnings_of
+from jaxsim.core.choose import reset, where
+from jaxsim.core.data import Contact, Data, make_data, report, warnings_of
 from jaxsim.core.enums import State
 from jaxsim.core.extension import extend
 from jaxsim.core.model import Model, Option
@@ -67,6 +69,7 @@ __all__ = [
     "jac_subtree_com",
     "load",
     "make_data",
+    "models",
     "mul_m",
     "object_acceleration",
     "object_velocity",
@@ -84,4 +87,5 @@ __all__ = [
     "step",
     "transition_jacobians",
     "warnings_of",
+    "where",
 ]

@@ -1,8 +1,10 @@
-"""Loading models from MJCF or URDF, files or text."""
+"""Loading models from MJCF or URDF: files, text, and the bundled ones by name."""
 
 import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
+from jaxsim import models
 from jaxsim.checks.support import admit
 from jaxsim.core.model import Model, from_fields
 from jaxsim.mjcf import MjcfError, Problem, compile_mjcf
@@ -25,7 +27,7 @@ def load(
     """Compile an MJCF or URDF model.
 
     Args:
-        source: path of an .xml or .urdf file, or XML text.
+        source: path of an .xml or .urdf file, XML text, or the name of a bundled model (`js.models()`).
         max_contacts: slots of the contact buffer of one world; by default chosen from the geoms.
         budgets: other room for the collisions of one world, by the names that `js.budgets` gives; likewise.
         assets: contents of files by name, looked up before the disk.
@@ -46,17 +48,25 @@ def load(
             250,000 bodies, joints, geoms, sites, cameras and lights are possible, as many items of each other
             kind, 15,000 degrees of freedom, 134 million numbers in one array, and sizes of 1e18 m
             (jaxsim.mjcf.language.bounds).
+        UnknownModelError: a KeyError: a name, neither a path nor text, that no bundled model has.
         KeyError: `sdf` or `colliders` name no geom.
         ValueError: the model has no budget of a name; the message lists them. Or `sdf` has a function for a geom of
             another type, or one that does not give one number, or `colliders` one that gives no Candidates.
     """
-    compiled = compile_mjcf(source, dict(assets) if assets else None, packages)
+    compiled = compile_mjcf(_found(source), dict(assets) if assets else None, packages)
     try:
         model = from_fields(compiled, compiled.names)
         place = lambda kind, index: _place(compiled, kind, index)  # noqa: E731
         return admit(model, max_contacts, compile_only, place, budgets, sdf, colliders)
     except MemoryError as error:
         raise MjcfError([Problem(_place(compiled, "model", 0), f"{NO_MEMORY}: {error}")]) from None
+
+
+def _found(source: str | os.PathLike) -> str | os.PathLike:
+    """The source itself, or the file of the bundled model that it names."""
+    if not isinstance(source, str) or not source.isidentifier() or Path(source).exists():
+        return source
+    return models.path(source)
 
 
 def _place(compiled: CompiledModel, kind: str, index: int) -> Place:

@@ -116,11 +116,6 @@ def counted(warning: jax.Array, kind: WarningType, happened: jax.Array) -> jax.A
     return warning + np.where(np.arange(len(WarningType)) == kind, 1, 0).astype(np.int32) * happened.astype(jnp.int32)
 
 
-def reset(model: Model, data: Data) -> Data:
-    """`data` back at qpos0 with inputs and derived fields zeroed; warnings and peaks are kept."""
-    return make_data(model).replace(warning=data.warning, peak=data.peak)
-
-
 _MEANING = {
     WarningType.CONTACTFULL: "contacts were dropped for lack of room: js.budgets(model, data) says of what",
     WarningType.BADQPOS: "the position became invalid and the world was reset",

@@ -1,7 +1,12 @@
-"""Bundled MJCF models, written for this project: `path("humanoid")`, `names()`."""
+"""Bundled MJCF models, written for this project: `js.load("humanoid")`; `js.models()` lists them.
 
+The folder is called what the function is to be called, so the module itself is a function: `names()`.
+"""
+
+import sys
 from difflib import get_close_matches
 from pathlib import Path
+from types import ModuleType
 
 _FOLDER = Path(__file__).parent
 
@@ -32,3 +37,11 @@ def path(name: str) -> Path:
         close = get_close_matches(name, known, 3, 0.5) or known
         raise UnknownModelError(f"no bundled model is called {name!r}; closest: {', '.join(close)}")
     return _FOLDER / f"{name}.xml"
+
+
+class _Callable(ModuleType):
+    def __call__(self) -> tuple[str, ...]:
+        return names()
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -1,0 +1,1 @@
+"""Tasks on the bundled models, one file each; `table` lists them."""

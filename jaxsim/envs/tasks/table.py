@@ -1,0 +1,34 @@
+"""The tasks by name, one line for each."""
+
+from difflib import get_close_matches
+from typing import Any
+
+from jaxsim.envs.environment import Environment
+from jaxsim.envs.tasks import cart_pole
+
+TASKS: dict[str, type[Environment]] = {
+    "cart_pole_balance": cart_pole.Balance,
+    "cart_pole_swing_up": cart_pole.SwingUp,
+}
+
+
+def names() -> tuple[str, ...]:
+    """Names of the tasks, sorted."""
+    return tuple(sorted(TASKS))
+
+
+def make(name: str, **changes: Any) -> Environment:
+    """An environment of one world for a task.
+
+    Args:
+        name: one of `names()`.
+        changes: other values for the task's `Constants`, such as weights of its reward, `n_substeps` or `iterations`.
+
+    Raises:
+        KeyError: there is no such task; the message names the closest ones.
+        TypeError: the task has no such constant; the message names the closest ones.
+    """
+    if name not in TASKS:
+        close = get_close_matches(name, TASKS, 3, 0.5) or names()
+        raise KeyError(f"no task is called {name!r}; closest: {', '.join(close)}")
+    return TASKS[name](**changes)

@@ -1,0 +1,1 @@
+"""What goes around an environment, one file each; `envs.wrap` puts the usual ones together."""
