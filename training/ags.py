@@ -49,8 +49,9 @@ class Learner:
     """AGS on an environment of one world."""
 
     def __init__(self, config: AGS, env: Any):
-        self.config, self.env = config, envs.Episode(envs.Vector(env), config.episode_length or env.episode_length)
-        self.steps = config.worlds * self.env.length
+        self.config, self.length = config, config.episode_length or env.episode_length
+        self.env = envs.Episode(envs.Vector(env), self.length)
+        self.steps = config.worlds * self.length
 
     def init(self, key: Array) -> State:
         """The state before the first iteration."""
@@ -76,7 +77,7 @@ class Learner:
 
         def score(weights):
             scores, obs = linear.episodes(
-                self.env, weights, state.moments, world, self.env.length, config.reward_limit, remat=True
+                self.env, weights, state.moments, world, self.length, config.reward_limit, remat=True
             )
             return scores.total.sum(), (scores, obs)  # each world has weights of its own: so has its gradient
 

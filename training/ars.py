@@ -60,8 +60,9 @@ class Learner:
     """ARS on an environment of one world."""
 
     def __init__(self, config: ARS, env: Any):
-        self.config, self.env = config, envs.Episode(envs.Vector(env), config.episode_length or env.episode_length)
-        self.steps = config.worlds * self.env.length
+        self.config, self.length = config, config.episode_length or env.episode_length
+        self.env = envs.Episode(envs.Vector(env), self.length)
+        self.steps = config.worlds * self.length
 
     def init(self, key: Array) -> State:
         """The state before the first iteration."""
@@ -87,7 +88,7 @@ class Learner:
             jax.random.fold_in(of_directions, device), (pairs, *state.weights.shape), state.weights.dtype
         )
         tried = state.weights[None] + config.noise * jnp.concatenate([mine, -mine])
-        scores, obs = linear.episodes(self.env, tried, state.moments, world, self.env.length, config.reward_limit)
+        scores, obs = linear.episodes(self.env, tried, state.moments, world, self.length, config.reward_limit)
         ways = scores.total.reshape(2, pairs)
         every = lambda x, axis: lax.all_gather(x, WORLDS, axis=axis, tiled=True)  # noqa: E731
         weights = state.weights + self._move(every(ways, 1), every(mine, 0))

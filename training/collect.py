@@ -36,10 +36,17 @@ class Worlds(NamedTuple):
     episodes: Episodes
 
 
-def begin(env: Any, keys: Array) -> Worlds:
-    """Worlds at the start of their episodes, one for each key [worlds]."""
+def begin(env: Any, keys: Array, staggered: int = 0) -> Worlds:
+    """Worlds at the start of their episodes, one for each key [worlds].
+
+    With `staggered`, the length of an episode, first ones are cut off at random times: later on the worlds are in all
+    phases of an episode at once, and not all in the same.
+    """
     state = env.reset(keys)
     zero = jnp.zeros_like(state.reward)
+    if staggered:
+        part = jax.random.uniform(jax.random.fold_in(keys[0], 0), zero.shape, zero.dtype)
+        state = state.replace(info={**state.info, "steps": jnp.floor(part * staggered)})
     return Worlds(state, Episodes(zero, zero))
 
 

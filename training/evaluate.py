@@ -79,7 +79,7 @@ def write(folder: Path, learner: Any, found: dict[str, Any], motion: Trajectory,
 def finish(learner: Any, state: Any, config: Experiment, folder: Path, worlds: int = 64, seed: int = 1000) -> None:
     """Evaluate, write and print what was found."""
     state = jax.device_put(jax.device_get(state), jax.devices()[0])
-    found, motion = evaluate(learner, state, config.episode_length or learner.env.episode_length, worlds, seed)
+    found, motion = evaluate(learner, state, learner.length, worlds, seed)
     write(folder, learner, found, motion, config.env.name)
     print(json.dumps(found))
 

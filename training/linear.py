@@ -22,7 +22,8 @@ class Scores(NamedTuple):
 def act(weights: Array, moments: normalise.Moments, obs: Array) -> Array:
     """Actions [..., nu] in [-1, 1] of a linear policy; weights [..., nu, n], observations [..., n]."""
     seen = normalise.normalise(moments, obs)
-    return jnp.clip((weights * seen[..., None, :]).sum(-1), -1, 1)
+    product = jnp.broadcast_to(weights, (*seen.shape[:-1], *weights.shape[-2:])) * seen[..., None, :]
+    return jnp.clip(product.sum(-1), -1, 1)
 
 
 def episodes(

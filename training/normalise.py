@@ -31,7 +31,7 @@ def update(moments: Moments, obs: Array, axis: str | None = None) -> Moments:
     count = jnp.asarray(rows.shape[0], rows.dtype)
     total = lambda x: lax.psum(x, axis) if axis else x  # noqa: E731
     count, mean = total(count), total(rows.sum(0)) / total(count)
-    spread = total(jnp.square(rows - mean).sum(0))
+    spread = total(jnp.square(rows - mean[None]).sum(0))
     both = moments.count + count
     step = mean - moments.mean
     return Moments(
@@ -44,4 +44,5 @@ def update(moments: Moments, obs: Array, axis: str | None = None) -> Moments:
 def normalise(moments: Moments, obs: Array) -> Array:
     """Observations [..., n] with mean 0 and deviation 1, within LIMIT."""
     variance = jnp.where(moments.count > 0, moments.spread / jnp.maximum(moments.count, 1), 1)
-    return jnp.clip((obs - moments.mean) * lax.rsqrt(jnp.maximum(variance, FLOOR)), -LIMIT, LIMIT)
+    mean, scale = (jnp.broadcast_to(x, obs.shape) for x in (moments.mean, lax.rsqrt(jnp.maximum(variance, FLOOR))))
+    return jnp.clip((obs - mean) * scale, -LIMIT, LIMIT)

@@ -85,7 +85,8 @@ class Learner:
     """PPO on an environment of one world."""
 
     def __init__(self, config: PPO, env: Any):
-        self.config, self.env = config, envs.wrap(env, config.episode_length or None)
+        self.config, self.length = config, config.episode_length or env.episode_length
+        self.env = envs.wrap(env, self.length)
         self.policy = networks.Policy(config.network, env.action_size)
         self.critic = networks.Critic(config.network)
         self.steps = config.worlds * config.unroll  # of the environment in an iteration
@@ -96,7 +97,7 @@ class Learner:
     def init(self, key: Array) -> State:
         """The state before the first iteration."""
         key, of_policy, of_critic, of_worlds = jax.random.split(key, 4)
-        worlds = collect.begin(self.env, jax.random.split(of_worlds, self.config.worlds))
+        worlds = collect.begin(self.env, jax.random.split(of_worlds, self.config.worlds), self.length)
         obs = worlds.state.obs
         params = {"policy": self.policy.init(of_policy, obs[0]), "critic": self.critic.init(of_critic, obs[0])}
         moments = normalise.begin(self.env.observation_size, obs.dtype)
@@ -160,7 +161,7 @@ class Learner:
             gradient, metrics = jax.grad(self._loss, has_aux=True)(params, jax.tree.map(lambda x: x[rows], batch))
             gradient, metrics = mean_over_devices((gradient, metrics))
             updates, optimiser = self.optimiser.update(gradient, optimiser, params)
-            metrics["gradient_norm"] = optax.global_norm(gradient)
+            metrics["gradient_norm"] = optax.tree.norm(gradient)
             return (optax.apply_updates(params, updates), optimiser), metrics
 
         return lax.scan(minibatch, carry, order)

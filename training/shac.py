@@ -74,7 +74,8 @@ class Learner:
     """SHAC on an environment of one world."""
 
     def __init__(self, config: SHAC, env: Any):
-        self.config, self.env = config, envs.wrap(env, config.episode_length or None)
+        self.config, self.length = config, config.episode_length or env.episode_length
+        self.env = envs.wrap(env, self.length)
         self.policy = networks.Policy(config.network, env.action_size)
         self.critic = networks.Critic(config.network)
         self.steps = config.worlds * config.unroll
@@ -88,7 +89,7 @@ class Learner:
     def init(self, key: Array) -> State:
         """The state before the first iteration."""
         key, of_policy, of_critic, of_worlds = jax.random.split(key, 4)
-        worlds = collect.begin(self.env, jax.random.split(of_worlds, self.config.worlds))
+        worlds = collect.begin(self.env, jax.random.split(of_worlds, self.config.worlds), self.length)
         obs = worlds.state.obs
         params = {"policy": self.policy.init(of_policy, obs[0]), "critic": self.critic.init(of_critic, obs[0])}
         optimiser = {name: each.init(params[name]) for name, each in self.optimisers.items()}
@@ -118,7 +119,7 @@ class Learner:
         metrics = {
             "policy_loss": loss,
             "value_loss": value_loss.mean(),
-            "gradient_norm": optax.global_norm(gradient),
+            "gradient_norm": optax.tree.norm(gradient),
             "action_std": jnp.exp(policy["params"]["log_std"]).mean(),
             "reward": lax.pmean(steps.reward.mean(), WORLDS),
         }

@@ -49,7 +49,8 @@ class Program:
 
     def compile(self) -> Callable[[Any], tuple[Any, dict[str, Array]]]:
         """The iteration as a compiled program, which never compiles again."""
-        return jax.jit(self._part).lower(self.like()).compile()
+        places = self._places, None  # named: empty arrays come out elsewhere otherwise, and the next call refuses them
+        return jax.jit(self._part, out_shardings=places).lower(self.like()).compile()
 
     def init(self, seed: int) -> Any:
         """The state before the first iteration."""

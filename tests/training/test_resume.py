@@ -1,0 +1,74 @@
+"""A training killed at any time goes on as if nothing had happened; one that meets NaN stops and says where."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from run_point_mass import learner
+
+from training import guard, loop
+from training.checkpoint import Checkpoints
+
+SCRIPT = Path(__file__).with_name("run_point_mass.py")
+ROOT = SCRIPT.parents[2]
+
+
+def process(folder: Path) -> subprocess.Popen:
+    words = [sys.executable, str(SCRIPT), str(folder), "ppo", "steps=51200"]
+    paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {"PYTHONPATH": paths, "JAX_COMPILATION_CACHE_DIR": str(ROOT / ".jax_cache")}
+    return subprocess.Popen(words, env=environment, stderr=subprocess.PIPE)
+
+
+def lines(folder: Path) -> list[dict]:
+    path = folder / "metrics.jsonl"
+    text = path.read_text() if path.exists() else ""
+    return [json.loads(line) for line in text.splitlines() if line.endswith("}")]
+
+
+def kept(folder: Path) -> list[np.ndarray]:
+    made, config = learner("ppo", steps=51200)
+    return [np.asarray(x) for x in jax.tree.leaves(loop.restore(made, config, folder)._replace(key=0))]
+
+
+def test_a_killed_training_ends_with_the_same_bits(tmp_path, float32):
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    straight = process(whole)
+    assert straight.wait(timeout=300) == 0, straight.stderr.read().decode()
+    straight.stderr.close()
+    first = process(killed)
+    limit = time.monotonic() + 300
+    while len(lines(killed)) < 20 and time.monotonic() < limit:
+        time.sleep(0.02)
+    first.send_signal(signal.SIGKILL)
+    first.communicate()
+    assert 20 <= len(lines(killed)) < 80
+    second = process(killed)
+    said = second.communicate(timeout=300)[1].decode()
+    assert second.returncode == 0 and "continues after iteration" in said, said
+    for one, other in zip(kept(whole), kept(killed), strict=True):
+        np.testing.assert_array_equal(one, other)
+    timing = ("seconds", "steps_per_s")
+    expected, found = (
+        [{k: v for k, v in line.items() if k not in timing} for line in lines(f)] for f in (whole, killed)
+    )
+    assert [line["iteration"] for line in found] == list(range(1, 81)) and found == expected
+
+
+def test_numbers_that_are_not_finite_stop_it(tmp_path, float32):
+    made, config = learner("ppo", fault=1.2, seed=1)
+    with pytest.raises(guard.NotFinite) as raised:
+        loop.train(made, config, tmp_path)
+    text = str(raised.value)
+    assert "gave numbers that are not finite" in text and str(tmp_path / "not_finite") in text
+    saved = Checkpoints(tmp_path / "not_finite")
+    before = saved.latest()
+    assert before is not None and f"iteration {before + 1} " in text
+    assert len(lines(tmp_path)) == before  # the bad one was not counted
