@@ -44,11 +44,11 @@ class Found:
     quoted: bool = False
 
 
-def setting(default: Any = MISSING, doc: str = "", *, least: float | None = None, above: float | None = None) -> Any:
+def setting(default: Any, doc: str, *, least: float | None = None, above: float | None = None) -> Any:
     """A field of settings.
 
     Args:
-        default: its value where nothing is said; it must be given if there is none.
+        default: its value where nothing is said.
         doc: what it is, with its unit, for `--help`.
         least: the smallest value that is allowed.
         above: a value that it must exceed.
@@ -57,7 +57,7 @@ def setting(default: Any = MISSING, doc: str = "", *, least: float | None = None
 
 
 def about(doc: str, *, least: float | None = None, above: float | None = None) -> dict[str, Any]:
-    """The metadata of such a field."""
+    """The metadata of such a field, for one that must be given and for one whose type is not a plain one."""
     return {"doc": doc, "least": least, "above": above}
 
 

@@ -18,7 +18,7 @@ class Task:
         changes: its constants by name; they stand beside the name in the file.
     """
 
-    name: str = setting(doc="task: one of jaxsim.envs")
+    name: str = field(metadata=about("one of the tasks of jaxsim.envs"))
     changes: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -43,7 +43,7 @@ class Experiment:
 
     by: ClassVar[str]  # name of the algorithm
 
-    algorithm: str = setting(doc="ppo, shac, ars or ags")
+    algorithm: str = field(metadata=about("ppo, shac, ars or ags"))
     env: Task = field(metadata=about("the task and its constants"))
     worlds: int = setting(1024, "worlds in parallel", least=1)
     steps: int = setting(1_000_000, "steps of the environment in all", least=1)

@@ -1,5 +1,6 @@
 """Stop where numbers are no longer finite, and say where they came from."""
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -53,9 +54,8 @@ def check(env: Any, before: Any, after: Any, metrics: Mapping[str, float], itera
     bad = [name for name, x in found.items() if not bool(jnp.isfinite(x).all())]
     bad += [name for name, x in metrics.items() if not np.isfinite(x)]
     place = folder / "not_finite"
-    kept = Checkpoints(place)
-    kept.save(iteration - 1, before)
-    kept.close()
+    with contextlib.closing(Checkpoints(place)) as kept:
+        kept.save(iteration - 1, before)
     shown = ", ".join(bad[:6]) + (f", ... {len(bad) - 6} more" if len(bad) > 6 else "")
     raise NotFinite(
         f"iteration {iteration} gave numbers that are not finite: {shown}\n{_diagnosed(env, after)}\n"

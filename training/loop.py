@@ -1,5 +1,6 @@
 """The loop around an algorithm's iterations: progress, metrics, checkpoints, the guard."""
 
+import contextlib
 import sys
 import time
 from collections.abc import Mapping
@@ -30,61 +31,64 @@ def train(learner: Any, config: Experiment, folder: Path) -> Any:
         The last state.
     """
     program = Program(learner, most_devices(config.worlds, config.devices))
-    checkpoints = Checkpoints(folder / FOLDER)
-    latest = checkpoints.latest()
-    metrics = Metrics(folder, config.tensorboard, latest or 0)
-    if latest is None:
-        iteration, seconds, state = 0, 0.0, program.init(config.seed)
-    else:
-        (state, seconds), iteration = checkpoints.restore(latest, (program.like(), _seconds(0))), latest
-        _say(f"continues after iteration {iteration}, {iteration * learner.steps:,} steps")
-    last = -(-config.steps // learner.steps)
-    begun = time.perf_counter()
-    _say("compiling ...")
-    iterate = program.compile()
-    _say(f"compiled in {time.perf_counter() - begun:.0f} s")
-    report = Report(learner.steps, iteration, float(seconds))
-    saved = time.perf_counter()
-    while iteration < last:
-        before, (state, found) = state, iterate(state)
-        iteration += 1
-        numbers = {name: float(x) for name, x in jax.device_get(found).items()}
-        guard.check(learner.env, before, state, numbers, iteration, folder)
-        line = report.add(iteration, numbers)
-        metrics.write(line)
-        if iteration == last or report.due(config.report_seconds):
-            _say(report.text(line, config.steps))
-        if iteration == last or time.perf_counter() - saved >= config.checkpoint_seconds:
-            checkpoints.save(iteration, (state, _seconds(report.seconds())))
-            saved = time.perf_counter()
-    metrics.close()
-    checkpoints.close()
+    with contextlib.ExitStack() as stack:
+        checkpoints = stack.enter_context(contextlib.closing(Checkpoints(folder / FOLDER)))
+        latest = checkpoints.latest()
+        metrics = stack.enter_context(contextlib.closing(Metrics(folder, config.tensorboard, latest or 0)))
+        if latest is None:
+            iteration, seconds, state = 0, 0.0, program.init(config.seed)
+        else:
+            (state, seconds), iteration = checkpoints.restore(latest, (program.like(), _seconds(0))), latest
+            _say(f"continues after iteration {iteration}, {iteration * learner.steps:,} steps")
+        report = Report(learner.steps, float(seconds))
+        last = -(-config.steps // learner.steps)
+        iterate = _compiled(program) if iteration < last else None
+        report.go_on()
+        saved = time.perf_counter()
+        while iteration < last:
+            before, (state, found) = state, iterate(state)
+            iteration += 1
+            numbers = {name: float(x) for name, x in jax.device_get(found).items()}
+            guard.check(learner.env, before, state, numbers, iteration, folder)
+            line = report.add(iteration, numbers)
+            metrics.write(line)
+            if iteration == last or report.due(config.report_seconds):
+                _say(report.text(line, config.steps))
+            if iteration == last or time.perf_counter() - saved >= config.checkpoint_seconds:
+                checkpoints.save(iteration, (state, _seconds(report.seconds())))
+                saved = time.perf_counter()
     return state
 
 
 def restore(learner: Any, config: Experiment, folder: Path) -> Any:
     """The last state of a run."""
-    checkpoints = Checkpoints(folder / FOLDER)
-    latest = checkpoints.latest()
-    if latest is None:
-        raise FileNotFoundError(f"{folder} has no complete checkpoint yet")
     program = Program(learner, most_devices(config.worlds, config.devices))
-    state, _ = checkpoints.restore(latest, (program.like(), _seconds(0)))
-    checkpoints.close()
-    return state
+    with contextlib.closing(Checkpoints(folder / FOLDER)) as checkpoints:
+        latest = checkpoints.latest()
+        if latest is None:
+            raise FileNotFoundError(f"{folder} has no complete checkpoint yet")
+        return checkpoints.restore(latest, (program.like(), _seconds(0)))[0]
 
 
 class Report:
-    """Turns metrics into lines of a report; compiling is not counted as stepping."""
+    """Turns metrics into lines of a report.
 
-    def __init__(self, steps: int, iteration: int, seconds: float):
+    Args:
+        steps: of an iteration.
+        seconds: that the training has taken before.
+    """
+
+    def __init__(self, steps: int, seconds: float):
         self._steps, self._earlier = steps, seconds
         self._start = self._shown = self._before = time.perf_counter()
-        self._first = iteration
         self._score: float | None = None
 
+    def go_on(self) -> None:
+        """Do not count as stepping what came before, such as compiling."""
+        self._before = time.perf_counter()
+
     def seconds(self) -> float:
-        """Since the training began, without the time in which it was not running."""
+        """Since the training began, compiling included, without the time in which it was not running."""
         return self._earlier + time.perf_counter() - self._start
 
     def add(self, iteration: int, numbers: Mapping[str, float]) -> dict[str, Any]:
@@ -116,6 +120,14 @@ class Report:
         """A line for the terminal."""
         score = "no episode has ended" if self._score is None else f"return {self._score:.4g}"
         return f"{line['steps']:>12,} of {steps:,} steps  {line['steps_per_s']:>10,.0f} steps/s  {score}"
+
+
+def _compiled(program: Program) -> Any:
+    start = time.perf_counter()
+    _say("compiling an iteration ...")
+    compiled = program.compile()
+    _say(f"compiled in {time.perf_counter() - start:.0f} s")
+    return compiled
 
 
 def _seconds(value: float) -> Any:

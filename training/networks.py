@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import flax.linen as nn
 import jax
@@ -65,6 +65,11 @@ class Critic(nn.Module):
     @nn.compact
     def __call__(self, obs: Array) -> Array:
         return Perceptron(self.network.critic, 1, self.network.activation, 1.0)(obs)[..., 0]
+
+
+def apply(module: nn.Module, params: Any, obs: Array) -> Any:
+    """What a network gives for observations [..., n]."""
+    return module.apply(params, obs)
 
 
 def squash(how: Squash, raw: Array) -> Array:

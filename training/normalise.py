@@ -13,9 +13,9 @@ LIMIT = 10.0  # of normalised observations
 
 
 class Moments(NamedTuple):
-    """Count [], mean [n] and sum of squared deviations [n] of all observations so far."""
+    """Number [], mean [n] and sum of squared deviations [n] of all observations so far."""
 
-    count: Array
+    number: Array
     mean: Array
     spread: Array
 
@@ -32,17 +32,17 @@ def update(moments: Moments, obs: Array, axis: str | None = None) -> Moments:
     total = lambda x: lax.psum(x, axis) if axis else x  # noqa: E731
     count, mean = total(count), total(rows.sum(0)) / total(count)
     spread = total(jnp.square(rows - mean[None]).sum(0))
-    both = moments.count + count
+    both = moments.number + count
     step = mean - moments.mean
     return Moments(
         both,
         moments.mean + step * count / both,
-        moments.spread + spread + jnp.square(step) * moments.count * count / both,
+        moments.spread + spread + jnp.square(step) * moments.number * count / both,
     )
 
 
 def normalise(moments: Moments, obs: Array) -> Array:
     """Observations [..., n] with mean 0 and deviation 1, within LIMIT."""
-    variance = jnp.where(moments.count > 0, moments.spread / jnp.maximum(moments.count, 1), 1)
+    variance = jnp.where(moments.number > 0, moments.spread / jnp.maximum(moments.number, 1), 1)
     mean, scale = (jnp.broadcast_to(x, obs.shape) for x in (moments.mean, lax.rsqrt(jnp.maximum(variance, FLOOR))))
     return jnp.clip((obs - mean) * scale, -LIMIT, LIMIT)

@@ -105,7 +105,7 @@ class Learner:
 
     def act(self, state: State, obs: Array) -> Array:
         """The policy's mean action [..., nu]."""
-        mean, _ = self.policy.apply(state.params["policy"], normalise.normalise(state.moments, obs))  # type: ignore
+        mean, _ = networks.apply(self.policy, state.params["policy"], normalise.normalise(state.moments, obs))
         return networks.squash(self.config.network.squash, mean)
 
     def iteration(self, state: State) -> tuple[State, dict[str, Array]]:
@@ -135,7 +135,7 @@ class Learner:
         return optax.linear_schedule(config.learning_rate, 0.0, updates)
 
     def _sample(self, state: State, obs: Array, key: Array) -> tuple[Array, Array]:
-        mean, log_std = self.policy.apply(state.params["policy"], normalise.normalise(state.moments, obs))  # type: ignore
+        mean, log_std = networks.apply(self.policy, state.params["policy"], normalise.normalise(state.moments, obs))
         raw = networks.sample(key, mean, log_std[None])
         return raw, networks.squash(self.config.network.squash, raw)
 
@@ -143,10 +143,10 @@ class Learner:
         """The steps as the objective needs them, in one row, and how much of the returns the critic explains."""
         config = self.config
         obs, following = (normalise.normalise(state.moments, x) for x in (steps.obs, steps.following))
-        value, after = (self.critic.apply(state.params["critic"], x) for x in (obs, following))
+        value, after = (networks.apply(self.critic, state.params["critic"], x) for x in (obs, following))
         reward = config.reward_scale * steps.reward
         advantage = advantages(reward, value, after, steps.done, steps.terminated, config.discount, config.trace)
-        mean, log_std = self.policy.apply(state.params["policy"], obs)  # type: ignore
+        mean, log_std = networks.apply(self.policy, state.params["policy"], obs)
         log_prob = networks.log_prob(steps.raw, mean, log_std[None, None])
         batch = Batch(obs, steps.raw, log_prob, _normalised(advantage), advantage + value)
         explained = 1 - advantage.var() / (batch.target.var() + 1e-8)
@@ -168,12 +168,12 @@ class Learner:
 
     def _loss(self, params: Any, batch: Batch) -> tuple[Array, dict[str, Array]]:
         config = self.config
-        mean, log_std = self.policy.apply(params["policy"], batch.obs)  # type: ignore
+        mean, log_std = networks.apply(self.policy, params["policy"], batch.obs)
         change = networks.log_prob(batch.raw, mean, log_std[None]) - batch.log_prob
         ratio = jnp.exp(change)
         clipped = jnp.clip(ratio, 1 - config.clip, 1 + config.clip)
         policy = -jnp.minimum(ratio * batch.advantage, clipped * batch.advantage).mean()
-        value = jnp.square(self.critic.apply(params["critic"], batch.obs) - batch.target).mean()
+        value = jnp.square(networks.apply(self.critic, params["critic"], batch.obs) - batch.target).mean()
         entropy = networks.entropy(config.network.squash, batch.raw, mean, log_std[None]).mean()
         loss = policy + config.value_weight * value - config.entropy_weight * entropy
         kl = (ratio - 1 - change).mean()  # an estimate that is never negative

@@ -147,7 +147,7 @@ class Learner:
         With lambda 1 the values of the states inside cancel, and so do their derivatives.
         """
         obs, following = (normalise.normalise(state.moments, x) for x in (steps.obs, steps.following))
-        value, after = (self.critic.apply(state.target, x) for x in (obs, following))
+        value, after = (networks.apply(self.critic, state.target, x) for x in (obs, following))
         reward = self.config.reward_scale * steps.reward
         over = advantages(reward, value, after, steps.done, steps.terminated, self.config.discount, trace)
         return over + value
@@ -163,7 +163,7 @@ class Learner:
         order = jax.random.permutation(key, rows[1].size).reshape(self.config.minibatches, -1)
 
         def loss(params, obs, target):
-            return jnp.square(self.critic.apply(params, obs) - target).mean()
+            return jnp.square(networks.apply(self.critic, params, obs) - target).mean()
 
         def minibatch(carry, chosen):
             params, optimiser = carry
@@ -178,7 +178,7 @@ class Learner:
         return optax.apply_updates(params, updates), optimiser
 
     def _policy(self, params: Any, moments: normalise.Moments, obs: Array) -> tuple[Array, Array]:
-        return self.policy.apply(params, normalise.normalise(moments, obs))  # type: ignore[return-value]
+        return networks.apply(self.policy, params, normalise.normalise(moments, obs))
 
     def _sample(self, params: Any, moments: normalise.Moments, obs: Array, key: Array) -> tuple[Array, Array]:
         mean, log_std = self._policy(params, moments, obs)

@@ -33,7 +33,7 @@ def test_moments_of_parts_are_those_of_all(rng):
     for part in obs:
         moments = normalise.update(moments, jnp.asarray(part))
     np.testing.assert_allclose(moments.mean, obs.mean((0, 1)), rtol=1e-12)
-    np.testing.assert_allclose(moments.spread / moments.count, obs.var((0, 1)), rtol=1e-12)
+    np.testing.assert_allclose(moments.spread / moments.number, obs.var((0, 1)), rtol=1e-12)
     seen = normalise.normalise(moments, jnp.asarray(obs))
     np.testing.assert_allclose(seen.std((0, 1)), 1, rtol=1e-12)
     far = normalise.normalise(moments, jnp.full(3, 1e9))
