@@ -12,7 +12,8 @@ from jaxsim.core.fields import CONTACT, DATA_DERIVED, DATA_STATE
 from jaxsim.core.fields.data import ContactFields, DataDerived, DataState
 from jaxsim.core.fields.field import Child, Field
 from jaxsim.core.history import initial_history
-from jaxsim.core.model import Model
+from jaxsim.core.model import Model, known
+from jaxsim.core.named import DataByName, labels
 from jaxsim.core.record import Record, register
 from jaxsim.core.topology import Topology, per_topology
 
@@ -35,12 +36,22 @@ class Contact(Record, ContactFields):
 class Data(Record, DataState, DataDerived):
     """State, inputs and derived quantities of one world under mjData's names.
 
-    `Data.xpos` is the field's declaration: its dimensions, unit and meaning.
+    `Data.xpos` is the field's declaration: its dimensions, unit and meaning. What belongs to one element is there by
+    its name, in batches and under jit: `data.joint("knee").qpos`, `data.site("tip").xpos`, `data.sensor("gyro")`.
     """
 
     children = (*DATA_STATE, *DATA_DERIVED, "contact")
 
     contact: Contact = Child("the buffer of contacts")  # type: ignore[assignment]  # what is read is a Contact
+
+    body = DataByName("body")
+    joint = DataByName("joint")
+    geom = DataByName("geom")
+    site = DataByName("site")
+    tendon = DataByName("tendon")
+    equality = DataByName("equality")
+    actuator = DataByName("actuator")
+    sensor = DataByName("sensor")
 
 
 def _zeros(model: Model, field: Field) -> np.ndarray:
@@ -84,7 +95,9 @@ def make_data(model: Model, keyframe: str | int | None = None) -> Data:
         values["mocap_pos"], values["mocap_quat"] = model.body_pos[order], model.body_quat[order]
     if keyframe is not None:
         values |= {k: v.reshape(values[k].shape) for k, v in _keyframe(model, keyframe).items()}
-    return jax.tree.map(jnp.array, Data(values))  # copies, so that Data may be donated and the Model kept
+    return jax.tree.map(
+        jnp.array, Data(values, labels(model.topology))
+    )  # copies, so that Data may be donated and the Model kept
 
 
 @per_topology
@@ -125,15 +138,25 @@ _MEANING = {
 }
 
 
+def _counts(caller: str, data: Data) -> np.ndarray:
+    """[worlds, 7] counts of warnings, which must be there to be read."""
+    if not known(data.warning):
+        raise TypeError(
+            f"js.{caller} reads numbers, which inside of jax.jit, vmap or grad are not there yet: return the Data from "
+            f"the compiled function and call js.{caller} on it, or read data.warning [7] inside"
+        )
+    return np.asarray(data.warning).reshape(-1, len(WarningType))
+
+
 def warnings_of(data: Data) -> dict[str, int]:
     """Warnings that occurred, by name, with their counts summed over all worlds; `data.warning` is [..., 7]."""
-    counts = np.asarray(data.warning).reshape(-1, len(WarningType)).sum(0)
+    counts = _counts("warnings_of", data).sum(0)
     return {w.name: int(counts[w]) for w in WarningType if counts[w]}
 
 
 def report(data: Data) -> None:
     """Raise a Python warning for each kind of simulation warning that occurred in a world, or in a batch [B]."""
-    counts = np.asarray(data.warning).reshape(-1, len(WarningType))
+    counts = _counts("report", data)
     for w in WarningType:
         worlds = int((counts[:, w] > 0).sum())
         if worlds:

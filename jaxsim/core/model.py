@@ -1,6 +1,6 @@
 """Model: the compiled robot. Real parameters are traced arrays; everything else is one static Topology."""
 
-from typing import Any
+from typing import Any, Self
 
 import jax
 import numpy as np
@@ -11,6 +11,7 @@ from jaxsim.core.fields.model import ModelReals
 from jaxsim.core.fields.option import OptionInts, OptionReals, Statistics
 from jaxsim.core.fields.static import Deduced, Sizes, Static
 from jaxsim.core.kinds import KINDS, ByName
+from jaxsim.core.named import ids, model_rows, with_rows
 from jaxsim.core.record import Record, register
 from jaxsim.core.topology import Topology, deduced
 
@@ -100,6 +101,30 @@ class Model(Record, ModelReals[jax.Array], Sizes, Static, Deduced):
 
     def _read(self, name: str) -> Any:
         return self._values[name] if name in self._values else getattr(self._static, name)
+
+    def ids(self, kind: str, pattern: str) -> np.ndarray:
+        """[n] ids of the elements of a kind ("body", "geom" ...) with a name, or with names like "leg_*".
+
+        Raises:
+            KeyError: there is none; the message names the closest ones.
+        """
+        return ids(self.topology, kind, pattern)
+
+    def set(self, field: str, pattern: str, value: Any) -> Self:
+        """A copy with the rows of a field changed that belong to named elements; then `js.set_const`, as for `replace`.
+
+        Args:
+            field: a real field, such as "geom_friction"; fields of dofs and qpos go by the names of joints.
+            pattern: a name, or a pattern such as "leg_*".
+            value: a row of the field, for all of them; or one for each, [n, ...] in their order. For one element,
+                or with [B, n, ...], axes of a batch may come in front, and the field becomes a batch.
+
+        Raises:
+            KeyError: there is no such field or element; the message names the closest ones.
+            ValueError: `value` has another shape.
+        """
+        places = model_rows(self.topology, field, pattern)
+        return self.replace(**{field: with_rows(MODEL_REAL[field], getattr(self, field), places, value)})
 
     def replace(self, **changes):
         """A copy with fields changed; what needs rows, forces or state that were not there at load is refused."""

@@ -7,6 +7,7 @@ state = jax.jit(worlds.step)(state, jnp.zeros((1024, env.action_size)))
 """
 
 from jaxsim.envs.environment import Constants, Environment, scaled
+from jaxsim.envs.randomise import add, randomise, scale, uniform
 from jaxsim.envs.state import State
 from jaxsim.envs.tasks.table import make, names
 from jaxsim.envs.tolerance import tolerance
@@ -29,9 +30,13 @@ __all__ = [
     "Statistics",
     "Vector",
     "Wrapper",
+    "add",
     "make",
     "names",
+    "randomise",
+    "scale",
     "scaled",
     "tolerance",
+    "uniform",
     "wrap",
 ]

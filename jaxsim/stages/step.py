@@ -57,9 +57,7 @@ def _recover(model: Model, data: Data, bad: Array) -> Data:
 def _initial(model: Model, data: Data, derived: bool = False) -> Data:
     """The state and inputs of `make_data`; derived fields too if asked for, else as they are."""
     fresh = make_data(model)
-    if derived:
-        return fresh
-    return data.replace(**{name: getattr(fresh, name) for name in DATA_STATE})
+    return data.replace(**{name: getattr(fresh, name) for name in (data.children if derived else DATA_STATE)})
 
 
 def _select(condition: Array, a: Data, b: Data) -> Data:

@@ -4,11 +4,14 @@ from difflib import get_close_matches
 from typing import Any
 
 from jaxsim.envs.environment import Environment
-from jaxsim.envs.tasks import cart_pole
+from jaxsim.envs.tasks import ant, cart_pole, half_cheetah, hopper
 
 TASKS: dict[str, type[Environment]] = {
+    "ant_run": ant.Run,
     "cart_pole_balance": cart_pole.Balance,
     "cart_pole_swing_up": cart_pole.SwingUp,
+    "half_cheetah_run": half_cheetah.Run,
+    "hopper_hop": hopper.Hop,
 }
 
 
