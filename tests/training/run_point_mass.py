@@ -19,14 +19,17 @@ SETTINGS = {
 def learner(algorithm: str, fault: float = 1e9, **changes):
     """A learner of the point mass, and its settings."""
     kind = run._module(algorithm)[1]
-    common = {"worlds": 64, "steps": 64 * 20 * 50, "checkpoint_seconds": 0.0, "tensorboard": False}
+    common = {"worlds": 64, "steps": 64 * 20 * 50, "checkpoint_seconds": 0.2, "tensorboard": False}
     config = kind(algorithm=algorithm, env=Task("point_mass"), **{**common, **SETTINGS[algorithm], **changes})
     return run.make(config, PointMass(fault)), config
 
 
 if __name__ == "__main__":
+    import compilation
+
     from jaxsim import devices
 
     devices.use_cores(2)
+    compilation.in_little_time()  # as the tests compile: the same program
     made, config = learner(sys.argv[2], **{k: int(v) for k, v in (word.split("=") for word in sys.argv[3:])})
     loop.train(made, config, Path(sys.argv[1]))
