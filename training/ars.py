@@ -37,11 +37,16 @@ class ARS(Experiment):
     start: float = setting(0.0, "standard deviation of the initial weights", least=0)
     reward_limit: float = setting(0.0, "rewards of a step beyond it are cut off; 0 means none", least=0)
 
+    @property
+    def shares(self) -> int:
+        """Directions: both ways are tried on the same device."""
+        return self.worlds // 2
+
     def problems(self) -> list[str]:
         """What does not fit together."""
         found = super().problems()
-        if self.worlds % (2 * max(self.devices, 1)):
-            found.append(f"worlds is {self.worlds}; each device needs an even number, two for each direction")
+        if self.worlds % 2:
+            found.append(f"worlds is {self.worlds}; it must be even, two for each direction")
         if self.best > self.worlds // 2:
             found.append(f"best is {self.best}, but {self.worlds} worlds try {self.worlds // 2} directions")
         return found

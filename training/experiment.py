@@ -54,8 +54,13 @@ class Experiment:
     report_seconds: float = setting(2.0, "between reports of progress (s)", least=0)
     tensorboard: bool = setting(True, "whether to write TensorBoard's events")
 
+    @property
+    def shares(self) -> int:
+        """Parts into which the worlds can be divided."""
+        return self.worlds
+
     def problems(self) -> list[str]:
         """What does not fit together."""
-        if self.devices and self.worlds % self.devices:
-            return [f"worlds is {self.worlds}, which {self.devices} devices cannot share equally"]
+        if self.devices and self.shares % self.devices:
+            return [f"worlds is {self.worlds}: {self.devices} devices cannot share {self.shares} parts equally"]
         return []

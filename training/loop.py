@@ -14,7 +14,7 @@ from training import guard
 from training.checkpoint import Checkpoints
 from training.experiment import Experiment
 from training.metrics import Metrics
-from training.sharing import Program, most_devices
+from training.sharing import Program, device_count
 
 FOLDER = "checkpoints"
 
@@ -30,7 +30,7 @@ def train(learner: Any, config: Experiment, folder: Path) -> Any:
     Returns:
         The last state.
     """
-    program = Program(learner, most_devices(config.worlds, config.devices))
+    program = Program(learner, device_count(config))
     with contextlib.ExitStack() as stack:
         checkpoints = stack.enter_context(contextlib.closing(Checkpoints(folder / FOLDER)))
         latest = checkpoints.latest()
@@ -62,7 +62,7 @@ def train(learner: Any, config: Experiment, folder: Path) -> Any:
 
 def restore(learner: Any, config: Experiment, folder: Path) -> Any:
     """The last state of a run."""
-    program = Program(learner, most_devices(config.worlds, config.devices))
+    program = Program(learner, device_count(config))
     with contextlib.closing(Checkpoints(folder / FOLDER)) as checkpoints:
         latest = checkpoints.latest()
         if latest is None:

@@ -10,16 +10,18 @@ from jax.flatten_util import ravel_pytree
 from jax.sharding import NamedSharding, PartitionSpec
 
 from jaxsim import devices
+from training.config import ConfigError
+from training.experiment import Experiment
 
 Array = jax.Array
 
 
-def most_devices(worlds: int, asked: int) -> int:
-    """How many devices can share the worlds equally: those asked for, or as many as there are."""
+def device_count(config: Experiment) -> int:
+    """How many devices share the worlds: those asked for, or as many as can do it equally."""
     present = jax.device_count()
-    if asked > present:
-        raise ValueError(f"devices is {asked}, but JAX has {present}")
-    return asked or max(n for n in range(1, present + 1) if worlds % n == 0)
+    if config.devices > present:
+        raise ConfigError([f"devices is {config.devices}, but JAX has {present}"])
+    return config.devices or max(n for n in range(1, present + 1) if config.shares % n == 0)
 
 
 class Program:
