@@ -5,22 +5,32 @@ import dataclasses
 import jax
 import jax.numpy as jnp
 
+import jaxsim as js
 from jaxsim import envs
 
 LENGTH = 20  # steps of an episode
+MODEL = js.load('<mujoco><worldbody><body name="point"><geom size="0.1" mass="1"/></body></worldbody></mujoco>')
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Point:
-    """Position and velocity [], and the pose of a body that a player shows."""
+    """Position and velocity [], and the poses of bodies that a player shows."""
 
     position: jax.Array
     velocity: jax.Array
 
     @property
     def xpos(self):
-        return jnp.stack([self.position, 0 * self.position, 0 * self.position], -1)[..., None, :]
+        """Of the world and of the point."""
+        zero = jnp.zeros_like(self.position)
+        rows = [jnp.stack([x, zero, zero], -1) for x in (zero, self.position)]
+        return jnp.stack(rows, -2)
+
+    @property
+    def xquat(self):
+        """The same for both: no rotation."""
+        return jnp.broadcast_to(jnp.array([1.0, 0, 0, 0]), (*self.position.shape, 2, 4))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,7 +42,7 @@ class PointMass:
     observation_size: int = 2
     action_size: int = 1
     dt: float = 0.1
-    model: None = None
+    model: js.Model = MODEL
 
     @property
     def unwrapped(self):
