@@ -1,0 +1,115 @@
+"""Settings: every mistake is found, all in one error, wherever it was written."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import yaml
+
+from training import config, run
+from training.ppo import PPO
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "experiment.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_three_mistakes_are_one_error(tmp_path):
+    path = written(
+        tmp_path,
+        "algorithm: ppo\nenv: {name: cart_pole_swing_up, nois: 0.1}\nlearning_rat: 1e-3\nworlds: many\n",
+    )
+    with pytest.raises(config.ConfigError) as raised:
+        run.read("ppo", path, {})
+    assert len(raised.value.problems) == 3
+    text = str(raised.value)
+    assert f"{path}, line 3: there is no setting 'learning_rat'; did you mean 'learning_rate'?" in text
+    assert f"{path}, line 4: worlds is 'many'; expected a whole number" in text
+    assert f"{path}, line 2: there is no setting 'nois'; did you mean 'noise'?" in text
+
+
+def test_every_kind_of_mistake_is_named(tmp_path):
+    text = """\
+        algorithm: ppo
+        env: {name: cart_pole_swingup}
+        network: {hidden: 64, activation: tanhh}
+        worlds: 0
+        clip: 0
+        steps: 1.5
+        discount: "0.9"
+        trace: .nan
+        tensorboard: 1
+        unroll: 32
+        unroll: 16
+    """
+    path = written(tmp_path, text)
+    with pytest.raises(config.ConfigError) as raised:
+        run.read("ppo", path, {"epochs.first": "3", "seed": "-1"})
+    expected = {
+        "no task 'cart_pole_swingup'; did you mean 'cart_pole_swing_up'?",
+        "hidden is '64'; expected a list",
+        "activation is 'tanhh'; expected one of tanh, elu, silu, relu; did you mean 'tanh'?",
+        "worlds is 0; it must be at least 1",
+        "clip is 0.0; it must be greater than 0",
+        "steps is '1.5'; expected a whole number",
+        "discount is '0.9'; expected a number",
+        "trace is '.nan'; expected a number",
+        "tensorboard is '1'; expected true or false",
+        "line 11: 'unroll' is given twice",
+        "epochs is a mapping; expected a whole number",
+        "--seed: seed is -1; it must be at least 0",
+    }
+    found = raised.value.problems
+    assert [e for e in expected if not any(e in problem for problem in found)] == []
+    assert len(found) == len(expected)
+
+
+def test_what_does_not_fit_together_or_is_missing(tmp_path):
+    with pytest.raises(config.ConfigError, match="'env' is not given: the task and its constants"):
+        run.read("ppo", written(tmp_path, "algorithm: ppo"), {})
+    path = written(tmp_path, "algorithm: ppo\nenv: {name: cart_pole_swing_up}\nworlds: 3\n")
+    with pytest.raises(config.ConfigError, match="worlds x unroll is 15, no multiple of the 8 minibatches"):
+        run.read("ppo", path, {"unroll": "5"})
+    with pytest.raises(config.ConfigError, match="is an experiment of ppo: python"):
+        run.read("shac", path, {})
+    with pytest.raises(config.ConfigError, match="no algorithm 'pppo'; did you mean 'ppo'"):
+        run.read("ppo", written(tmp_path, "algorithm: pppo"), {})
+    with pytest.raises(config.ConfigError, match="No such file"):
+        run.read("ppo", tmp_path / "none.yaml", {})
+    with pytest.raises(config.ConfigError, match="is not YAML"):
+        run.read("ppo", written(tmp_path, "algorithm: [ppo"), {})
+
+
+@pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_experiments_can_be_read_and_written(path, tmp_path):
+    first = run.read(None, path, {})
+    copy = tmp_path / "config.yaml"
+    copy.write_text(yaml.safe_dump(config.plain(first)))
+    assert run.read(None, copy, {}) == first
+
+
+def test_the_command_line_wins(tmp_path):
+    path = written(tmp_path, "algorithm: ppo\nenv: {name: cart_pole_swing_up, noise: 0.2}\nseed: 3\n")
+    options = run._options(
+        ["--learning_rate", "1e-3", "--env.noise=0.1", "--network.hidden", "[8, 4]", "--steps", "2e6"]
+    )
+    found = run.read("ppo", path, options)
+    assert isinstance(found, PPO)
+    assert found.learning_rate == 1e-3 and found.network.hidden == (8, 4) and found.steps == 2_000_000
+    assert found.env.make().constants.noise == 0.1 and found.seed == 3
+    with pytest.raises(config.ConfigError) as raised:
+        run._options(["stray", "--worlds"])
+    assert raised.value.problems == ("'stray' is no option; options are written --name value", "--worlds has no value")
+
+
+def test_every_setting_says_what_it_is():
+    for module, name in run.ALGORITHMS.items():
+        kind = run._module(module)[1]
+        assert kind.__name__ == name and kind.by == module
+        lines = config.described(kind)
+        assert all(doc for _, _, doc in lines)
+        assert {f.name for f in dataclasses.fields(kind)} <= {line[0].split(".")[0] for line in lines}

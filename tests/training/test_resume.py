@@ -1,0 +1,75 @@
+"""A training killed at any time goes on as if nothing had happened; one that meets NaN stops and says where."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from run_point_mass import learner
+
+from training import guard, loop
+from training.checkpoint import Checkpoints
+
+SCRIPT = Path(__file__).with_name("run_point_mass.py")
+ROOT = SCRIPT.parents[2]
+STEPS = 40 * 64 * 10  # 40 iterations
+
+
+def process(folder: Path) -> subprocess.Popen:
+    words = [sys.executable, str(SCRIPT), str(folder), "ppo", f"steps={STEPS}"]
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {"PYTHONPATH": paths, "JAX_COMPILATION_CACHE_DIR": str(ROOT / ".jax_cache")}
+    return subprocess.Popen(words, env=environment, stderr=subprocess.PIPE)
+
+
+def lines(folder: Path) -> list[dict]:
+    path = folder / "metrics.jsonl"
+    text = path.read_text() if path.exists() else ""
+    return [json.loads(line) for line in text.splitlines() if line.endswith("}")]
+
+
+def bits(state) -> list[np.ndarray]:
+    return [np.asarray(x) for x in jax.tree.leaves(state._replace(key=jax.random.key_data(state.key)))]
+
+
+def test_a_killed_training_ends_with_the_same_bits(tmp_path, float32):
+    made, config = learner("ppo", steps=STEPS)
+    expected = loop.train(made, config, tmp_path / "whole")
+    folder = tmp_path / "killed"
+    first = process(folder)
+    limit = time.monotonic() + 300
+    while len(lines(folder)) < 8 and first.poll() is None and time.monotonic() < limit:
+        time.sleep(0.02)
+    first.send_signal(signal.SIGKILL)
+    said = first.communicate()[1].decode()
+    assert 8 <= len(lines(folder)) < 40, said
+    found = loop.train(made, config, folder)
+    for one, other in zip(bits(expected), bits(found), strict=True):
+        np.testing.assert_array_equal(one, other)
+    restored = loop.restore(made, config, folder)
+    for one, other in zip(bits(expected), bits(restored), strict=True):
+        np.testing.assert_array_equal(one, other)
+    timing = ("seconds", "steps_per_s")
+    whole, parts = (
+        [{k: v for k, v in line.items() if k not in timing} for line in lines(f)] for f in (tmp_path / "whole", folder)
+    )
+    assert [line["iteration"] for line in parts] == list(range(1, 41)) and parts == whole
+
+
+def test_numbers_that_are_not_finite_stop_it(tmp_path, float32):
+    made, config = learner("ppo", fault=1.2, seed=1)
+    with pytest.raises(guard.NotFinite) as raised:
+        loop.train(made, config, tmp_path)
+    text = str(raised.value)
+    assert "gave numbers that are not finite" in text and str(tmp_path / "not_finite") in text
+    with contextlib.closing(Checkpoints(tmp_path / "not_finite")) as saved:
+        before = saved.latest()
+    assert before is not None and f"iteration {before + 1} " in text
+    assert len(lines(tmp_path)) == before  # the bad one was not counted

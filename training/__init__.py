@@ -1,0 +1,1 @@
+"""Algorithms that train policies on `jaxsim.envs`, and their command line; run from a clone, not installed."""

@@ -1,0 +1,105 @@
+"""Evaluate the policy of a run: `python -m training.evaluate runs/cp`.
+
+Worlds start anew and follow the policy's mean action for one episode each; training goes on untouched. Writes
+evaluation.json and a self-contained player, policy.html, into the run's folder.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxsim import envs
+from jaxsim.viewer import Trajectory, write_player
+from training import loop, run
+from training.config import ConfigError
+from training.experiment import Experiment
+
+Array = jax.Array
+
+SHOWN = 4  # worlds in the player
+
+
+def evaluate(learner: Any, state: Any, length: int, worlds: int, seed: int) -> tuple[dict[str, Any], Trajectory]:
+    """How a policy does.
+
+    Args:
+        learner: of an algorithm.
+        state: of its training.
+        length: of an episode, in steps.
+        worlds: how many, one episode each.
+        seed: of their starts.
+
+    Returns:
+        Statistics of the returns and lengths, and the motion of the first few worlds.
+    """
+    env = envs.Episode(envs.Vector(learner.env.unwrapped), length)
+
+    def step(carry, _):
+        world, alive, score, lasted = carry
+        world = env.step(world, learner.act(state, world.obs))
+        score, lasted = score + alive * world.reward, lasted + alive
+        seen = (world.data.xpos[:SHOWN], world.data.xquat[:SHOWN], world.reward[:SHOWN])
+        return (world, alive * (1 - world.done), score, lasted), seen
+
+    @jax.jit
+    def episode(keys):
+        world = env.reset(keys)
+        one = jnp.ones_like(world.reward)
+        return lax.scan(step, (world, one, 0 * one, 0 * one), length=length)
+
+    keys = jax.random.split(jax.random.key(seed), worlds)
+    (_, _, score, lasted), (xpos, xquat, reward) = jax.device_get(episode(keys))
+    found = {
+        "worlds": worlds,
+        "return_mean": float(score.mean()),
+        "return_std": float(score.std()),
+        "return_min": float(score.min()),
+        "return_max": float(score.max()),
+        "length_mean": float(lasted.mean()),
+    }
+    return found, Trajectory(env.dt * np.arange(length), xpos, xquat, {"reward": reward})
+
+
+def write(folder: Path, learner: Any, found: dict[str, Any], motion: Trajectory, name: str) -> None:
+    """Keep an evaluation in a run's folder."""
+    (folder / "evaluation.json").write_text(json.dumps(found, indent=1) + "\n")
+    model = learner.env.model
+    bodies = model.topology.names.get("body", [])
+    text = f"return {found['return_mean']:.4g} ± {found['return_std']:.2g} of {found['worlds']} episodes"
+    write_player(folder / "policy.html", model, motion, title=name, subtitle=text, body_names=bodies)
+
+
+def finish(learner: Any, state: Any, config: Experiment, folder: Path, worlds: int = 64, seed: int = 1000) -> None:
+    """Evaluate, write and print what was found."""
+    state = jax.device_put(jax.device_get(state), jax.devices()[0])
+    found, motion = evaluate(learner, state, learner.length, worlds, seed)
+    write(folder, learner, found, motion, config.env.name)
+    print(json.dumps(found))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m training.evaluate", description=__doc__)
+    parser.add_argument("run", type=Path, help="folder of a run")
+    parser.add_argument("--worlds", type=int, default=64, help="episodes (64)")
+    parser.add_argument("--seed", type=int, default=1000, help="of their starts (1000)")
+    args = parser.parse_args(argv)
+    try:
+        learner, config = run.opened(args.run)
+        state = loop.restore(learner, config, args.run)
+    except (ConfigError, FileNotFoundError) as error:
+        print(f"evaluate: error: {error}", file=sys.stderr)
+        return 2
+    finish(learner, state, config, args.run, args.worlds, args.seed)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

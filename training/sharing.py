@@ -1,0 +1,80 @@
+"""Iterations on several devices: each has its share of the worlds, and all hold the same parameters."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.flatten_util import ravel_pytree
+from jax.sharding import NamedSharding, PartitionSpec
+
+from jaxsim import devices
+from training.config import ConfigError
+from training.experiment import Experiment
+
+Array = jax.Array
+
+
+def device_count(config: Experiment) -> int:
+    """How many devices share the worlds: those asked for, or as many as can do it equally."""
+    present = jax.device_count()
+    if config.devices > present:
+        raise ConfigError([f"devices is {config.devices}, but JAX has {present}"])
+    return config.devices or max(n for n in range(1, present + 1) if config.shares % n == 0)
+
+
+class Program:
+    """The compiled parts of a training.
+
+    A state is a named tuple in which the field `worlds` is shared between devices and all else is whole on each.
+
+    Args:
+        learner: has `init(key)`, and `iteration(state)` for one device's part of a state, which gives the next state
+            and metrics that are the same on all devices.
+        count: number of devices.
+    """
+
+    def __init__(self, learner: Any, count: int):
+        self.shapes = jax.eval_shape(learner.init, jax.random.key(0))
+        mesh = devices.shared(count).mesh
+        split = {"worlds": PartitionSpec(devices.WORLDS)}
+        specs = type(self.shapes)(*(split.get(name, PartitionSpec()) for name in self.shapes._fields))
+        places = jax.tree.map(lambda spec: NamedSharding(mesh, spec), specs)
+        self._init = jax.jit(lambda key: _strong(learner.init(key)), out_shardings=places)
+        self._part: Callable = jax.shard_map(
+            learner.iteration, mesh=mesh, in_specs=(specs,), out_specs=(specs, PartitionSpec()), check_vma=False
+        )
+        self._places = type(self.shapes)(
+            *(jax.tree.map(lambda x, place=place: place, shape) for shape, place in zip(self.shapes, places))
+        )
+
+    def compile(self) -> Callable[[Any], tuple[Any, dict[str, Array]]]:
+        """The iteration as a compiled program, which never compiles again."""
+        places = self._places, None  # named: empty arrays come out elsewhere otherwise, and the next call refuses them
+        return jax.jit(self._part, out_shardings=places).lower(self.like()).compile()
+
+    def init(self, seed: int) -> Any:
+        """The state before the first iteration."""
+        return self._init(jax.random.key(seed))
+
+    def like(self) -> Any:
+        """Shapes and places of a state, to read one from a checkpoint."""
+        return jax.tree.map(
+            lambda x, place: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=place), self.shapes, self._places
+        )
+
+
+def mean_over_devices(tree: Any) -> Any:
+    """The means over devices of numbers of one type, as one exchange: each waits for the slowest device."""
+    row, back = ravel_pytree(tree)
+    return back(lax.pmean(row, devices.WORLDS))
+
+
+def _strong(tree: Any) -> Any:
+    """The same without weak types, which would be another program."""
+    return jax.tree.map(lambda x: lax.convert_element_type(x, x.dtype) if _is_number(x) else x, tree)
+
+
+def _is_number(x: Array) -> bool:
+    return not jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
