@@ -5,8 +5,8 @@ steps are Newton's own and the end is that point to rounding, whatever the way. 
 one smooth function. An iteration factors once and solves twice:
 
     predictor  E' d = -E,  c o db + b o dc = kappa e - b o c
-    centring   sigma = ((nu(w + alpha d) - kappa) / (nu(w) - kappa))^3,  nu = b . c / degree
-    corrector  the same with  target = kappa + sigma (nu - kappa)  and less the second order db o dc
+    centring   sigma = (excess(w + alpha d) / excess(w))^3,  excess = b . c / degree - kappa, or |b o c - kappa e|
+    corrector  the same with  b o c = kappa + sigma excess  and less the second order db o dc
     step       to tau of the way to the boundary, halved while both violations grow
 
 Source: Dojo (Howell, Le Cleac'h et al. 2022), section V; Vandenberghe, CVXOPT, section 7.
@@ -23,7 +23,7 @@ from jaxsim.solvers.interior_point.problem import Point, Problem
 
 Array = jax.Array
 
-SHARE = (0.95, 0.999)  # of the way to the boundary that a step goes, far from the solution and near it
+SHARE = (0.95, 0.99)  # of the way to the boundary that a step goes, far from the solution and near it
 ROUNDING = 4.0  # last digits that a sum of products may be wrong by
 
 
@@ -106,10 +106,12 @@ def _direction(problem: Problem, theta: Any, s: _State, kappa: Array) -> tuple[P
     away = kappa * e - product(cones, w.b, w.c)
     near = problem.solve(theta, w, factors, r, away)
     alpha = jnp.minimum(jnp.minimum(step_length(cones, w.b, near.b), step_length(cones, w.c, near.c)), 1)
-    excess = _mean(cones, w.b, w.c) - kappa
+    # cones may be far from kappa while their mean is near it, when some are too close to the boundary to move
+    excess = jnp.maximum(_mean(cones, w.b, w.c) - kappa, s.complementarity)
     left = _mean(cones, w.b + alpha * near.b, w.c + alpha * near.c) - kappa
+    left = jnp.maximum(left, (1 - alpha) * s.complementarity)
     ratio = jnp.clip(left / jnp.where(excess > 0, excess, 1), 0, 1)
-    centring = jnp.where(excess > 0, ratio * ratio * ratio * excess, 0)
+    centring = ratio * ratio * ratio * excess
     step = problem.solve(theta, w, factors, r, away + centring * e - product(cones, near.b, near.c))
     violation = jnp.maximum(s.residual, s.complementarity)
     return step, jnp.clip(1 - violation * violation, *SHARE)
