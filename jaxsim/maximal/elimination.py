@@ -1,0 +1,105 @@
+"""Block elimination along the tree: a linear system of links and joints, solved in time linear in links.
+
+The unknowns of a link are its six velocities first, then those of the joint that holds it. A joint couples its link
+with its carrier only, so the matrix has a block D for each link and its joint, and two that are thin:
+
+    D_i x_i + B_i v_parent(i) = r_i            B_i [b, 6] how the joint moves with its carrier
+    (rows of v_parent)  += C_i x_i             C_i [6, b] what the joint does to its carrier
+
+From the leaves up, x_i = D_i^-1 (r_i - B_i v_parent) is put into the carrier's equations, which changes D and r there
+and fills nothing in; from the world down the velocities follow. Links with as many below the world are solved
+side by side: the levels are padded to the widest and gone through by a scan, so that a program's size does not depend
+on the depth. (Dojo section IV-C; Baraff 1996, "Linear-time dynamics using Lagrange multipliers".)
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxsim.core.topology import Topology, per_topology
+from jaxsim.maximal.structure import structure_of
+
+Array = jax.Array
+
+
+class Blocks(NamedTuple):
+    """The matrix of n links with b unknowns each."""
+
+    own: Array  # [n, b, b]
+    up: Array  # [n, b, 6] in the link's rows, of the carrier's velocities
+    down: Array  # [n, 6, b] in the carrier's rows, of the link's unknowns
+
+
+class _Levels(NamedTuple):
+    link: np.ndarray  # [levels, wide] links, n where a level has fewer
+    carrier: np.ndarray  # [levels, wide] where the carrier is in the level before, 0 where it is the world
+    place: np.ndarray  # [n] of each link in the levels, flattened
+    gather: np.ndarray  # [levels, wide, wide] 1 where a link, the last index, is carried by one of the level before
+
+
+@per_topology
+def _levels(t: Topology) -> _Levels:
+    s = structure_of(t)
+    wide = max(map(len, s.levels))
+    link = np.full((len(s.levels), wide), s.n)
+    slot = np.zeros(s.n + 1, int)
+    for k, members in enumerate(s.levels):
+        link[k, : len(members)] = members
+        slot[members] = np.arange(len(members))
+    parent = np.append(s.parent, s.n)[link]
+    carrier = slot[parent]
+    held = (parent < s.n)[:, None, :]
+    gather = np.where(held & (carrier[:, None, :] == np.arange(wide)[None, :, None]), 1.0, 0.0)
+    place = np.zeros(s.n + 1, int)
+    place[link.ravel()] = np.arange(link.size)
+    return _Levels(link, carrier, place[: s.n], gather)
+
+
+def solve_tree(t: Topology, blocks: Blocks, right: Array) -> Array:
+    """Solutions [n, b, k] for right-hand sides [n, b, k]."""
+    levels = _levels(t)
+    n, b, k = right.shape
+    wide = levels.link.shape[1]
+    own, up, down, right = (_padded(x, levels.link) for x in (*blocks, right))
+    own = own + jnp.asarray((levels.link == n)[..., None, None] * np.eye(b), own.dtype)
+    gather = jnp.asarray(levels.gather, own.dtype)
+
+    def upwards(carry: Array, level):
+        own, up, down, right, gather = level
+        own = own.at[:, :6, :6].add(-carry[:, :, :6])
+        right = right.at[:, :6].add(-carry[:, :, 6:])
+        solved = jnp.linalg.solve(own, jnp.concatenate([up, right], axis=2))
+        effect = jnp.einsum("wij,wjk->wik", down, solved, precision="highest")
+        # what is put into the carrier's rows: its matrix loses C D^-1 B, its right-hand side C D^-1 r
+        return jnp.einsum("pw,wik->pik", gather, effect, precision="highest"), solved
+
+    nothing = jnp.zeros((wide, 6, 6 + k), own.dtype)
+    _, solved = lax.scan(upwards, nothing, (own, up, down, right, gather), reverse=True)
+
+    def downwards(velocity: Array, level):
+        solved, gather = level
+        above = jnp.einsum("pw,pik->wik", gather, velocity, precision="highest")
+        x = solved[:, :, 6:] - jnp.einsum("wij,wjk->wik", solved[:, :, :6], above, precision="highest")
+        return x[:, :6], x
+
+    _, x = lax.scan(downwards, jnp.zeros((wide, 6, k), own.dtype), (solved, gather))
+    return x.reshape(-1, b, k)[levels.place]
+
+
+def _padded(x: Array, link: np.ndarray) -> Array:
+    """[levels, wide, ...] from [n, ...], zero where a level has fewer."""
+    return jnp.concatenate([x, jnp.zeros((1, *x.shape[1:]), x.dtype)])[link]
+
+
+def dense(t: Topology, blocks: Blocks) -> Array:
+    """The matrix [n b, n b] that `solve_tree` solves with."""
+    s, b = structure_of(t), blocks.own.shape[1]
+    whole = jnp.zeros((s.n + 1, b, s.n + 1, b), blocks.own.dtype)
+    each = np.arange(s.n)
+    whole = whole.at[each, :, each, :].set(blocks.own)
+    whole = whole.at[each, :, s.parent, :6].add(blocks.up)
+    whole = whole.at[s.parent, :6, each, :].add(blocks.down)
+    return whole[: s.n, :, : s.n].reshape(s.n * b, s.n * b)
