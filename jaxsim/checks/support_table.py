@@ -1,10 +1,9 @@
-"""What is supported, as Markdown: the part of the README between its two markers, kept equal by a test.
+"""What is supported, as Markdown: parts of the README and of MJCF.md between two markers, kept equal by a test.
 
-It comes from the tables that the engine and the compiler go by. `python -m jaxsim.checks.support_table README.md`
-writes it into the file.
+They come from the tables that the engine and the compiler go by. `python -m jaxsim.checks.support_table`, in the root
+of the repository, writes them into the files.
 """
 
-import sys
 from collections.abc import Iterable
 from enum import Enum, IntEnum
 from pathlib import Path
@@ -14,7 +13,7 @@ from jaxsim.collision.table import COLLIDERS
 from jaxsim.core.enums import GeomType, Integrator, SensorType, Solver
 from jaxsim.mjcf.language.schema import ATTRIBUTES, REFUSED, attributes
 
-START, END = "<!-- python -m jaxsim.checks.support_table README.md -->", "<!-- end of generated tables -->"
+START, END = "<!-- python -m jaxsim.checks.support_table -->", "<!-- end of the generated table -->"
 
 # never reached: types that MuJoCo 4.0 keeps for other uses, or that REFUSED already lists
 _HIDDEN = ("UNDEFINED", "NONE", "UNKNOWN", "FLEX", "FLEXVERT", "FLEXSTRAIN", "DISTANCE", "PLUGIN")
@@ -77,14 +76,16 @@ def _collisions() -> list[tuple[str, str, str]]:
     return rows
 
 
-def insert(readme: str) -> str:
-    """A README with the tables in place of what stood between its markers."""
-    before, _, rest = readme.partition(START)
+def insert(page: str, table: str) -> str:
+    """A page with the table in place of what stood between its markers."""
+    before, _, rest = page.partition(START)
     _, end, after = rest.partition(END)
-    details = "<details><summary>Elements and attributes of MJCF</summary>"
-    return "\n\n".join([before + START, simulated(), details, compiled(), "</details>", end + after])
+    return "\n\n".join([before + START, table, end + after])
 
+
+PAGES = {"README.md": simulated, "jaxsim/mjcf/MJCF.md": compiled}
 
 if __name__ == "__main__":
-    file = Path(sys.argv[1])
-    file.write_text(insert(file.read_text()))
+    for name, table in PAGES.items():
+        file = Path(name)
+        file.write_text(insert(file.read_text(), table()))

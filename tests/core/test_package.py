@@ -40,10 +40,11 @@ print(float(js.step(model, js.make_data(model)).time) > 0)
     assert done.stdout.strip() == "True", done.stderr
 
 
-def test_readme_says_what_is_supported():
-    readme = (ROOT / "README.md").read_text()
-    assert support_table.insert(readme) == readme
-    assert readme.count(support_table.START) == readme.count(support_table.END) == 1
+@pytest.mark.parametrize("name", support_table.PAGES)
+def test_pages_say_what_is_supported(name):
+    page = (ROOT / name).read_text()
+    assert support_table.insert(page, support_table.PAGES[name]()) == page
+    assert page.count(support_table.START) == page.count(support_table.END) == 1
 
 
 def _project() -> dict:
