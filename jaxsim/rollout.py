@@ -53,7 +53,7 @@ def rollout(
     substeps: int = 1,
     remat: Remat = "step",
 ) -> tuple[Data, Any]:
-    """Step through a sequence of T controls, given or chosen by a policy.
+    """Step through a sequence of T controls, given or chosen by a policy, or T times with those of `data`.
 
     `jax.vmap(rollout, in_axes=(None, 0, 0))` runs many worlds. Without a policy it is compiled once for each
     `outputs`, so give a function that has a name rather than a new lambda each time; with one, whose weights
@@ -66,7 +66,7 @@ def rollout(
         policy: `policy(data, key)` returns the controls [nu]. It sees Data as the step before left it: derived
             fields and sensors are those of the state before that step. At first it sees `data` as given, so
             take `forward(model, data)` if it reads them. `key` is its own of each control step, or None.
-        length: T, with a policy.
+        length: T, with a policy, or where the controls stay as they are in `data`.
         key: random key, split between the T calls of the policy.
         outputs: `outputs(data)` picks what is recorded after each control step, as any pytree of arrays.
         substeps: steps for each control; the time between controls is `substeps * model.opt.timestep`.
@@ -81,9 +81,11 @@ def rollout(
 
     Raises:
         TypeError: an argument of another type, such as integer controls.
-        ValueError: both or neither of `ctrl` and `policy`, a wrong shape, or an unknown `remat`.
+        ValueError: both of `ctrl` and `policy`, nothing that says how long, a wrong shape, or an unknown `remat`.
     """
     check("rollout", model, data, "(None, 0, 0)")
+    if ctrl is None and policy is None and isinstance(length, int) and length >= 0:
+        ctrl, length = jnp.broadcast_to(data.ctrl, (length, model.nu)), None
     given = _check_source(model, data, ctrl, policy, length, key)
     if not isinstance(substeps, int) or substeps < 1:
         raise ValueError(f"substeps is {substeps!r}, expected a whole number from 1 up")
@@ -99,12 +101,13 @@ def rollout(
 
 def _check_source(model: Model, data: Data, ctrl: Any, policy: Any, length: Any, key: Any) -> Array | None:
     """Raise unless there are either controls or a policy and a length; the controls in the precision of `data`."""
-    if (ctrl is None) == (policy is None):
-        both = "neither" if ctrl is None else "both"
-        raise ValueError(f"rollout takes either ctrl or policy, got {both}")
+    if ctrl is not None and policy is not None:
+        raise ValueError("rollout takes either ctrl or policy, got both")
+    if ctrl is None and policy is None and length is None:
+        raise ValueError("rollout takes ctrl, or policy and length, or length if controls stay as they are; got none")
     if ctrl is None:
         if not isinstance(length, int) or length < 0:
-            raise ValueError(f"length is {length!r}: with a policy, rollout takes length=T, the number of controls")
+            raise ValueError(f"length is {length!r}: without ctrl, rollout takes length=T, the number of controls")
         return None
     if length is not None or key is not None:
         raise ValueError("length and key go with a policy; with ctrl [T, nu] its first axis is the length")

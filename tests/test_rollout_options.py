@@ -196,6 +196,18 @@ def test_substeps():
     np.testing.assert_allclose(trajectory["act"], [d.act for d in path], rtol=1e-11)
 
 
+def test_a_length_alone_holds_the_controls():
+    model, data = _scene()
+    data = data.replace(ctrl=jnp.array([0.6]))
+    _assert_same(
+        js.rollout(model, data, length=STEPS),
+        js.rollout(model, data, jnp.full((STEPS, 1), 0.6)),
+    )
+    held = jax.grad(lambda u: js.rollout(model, data.replace(ctrl=u), length=STEPS)[0].qpos[0])(data.ctrl)
+    given = jax.grad(lambda u: js.rollout(model, data, u)[0].qpos[0])(jnp.full((STEPS, 1), 0.6))
+    np.testing.assert_allclose(held, given.sum(0), rtol=1e-12)
+
+
 def test_batch():
     model, data = _scene()
     begin = jax.vmap(lambda v: data.replace(qvel=v))(jnp.array([[0.8], [0.2], [-0.5]]))
@@ -216,8 +228,8 @@ def test_controls_are_compiled_once_for_each_shape():
 
 MISUSES = {
     "either ctrl or policy, got both": lambda m, d: js.rollout(m, d, jnp.zeros((2, 1)), policy=_controller, length=2),
-    "either ctrl or policy, got neither": lambda m, d: js.rollout(m, d),
-    "length is None: with a policy, rollout takes length=T": lambda m, d: js.rollout(m, d, policy=_controller),
+    "rollout takes ctrl, or policy and length, or length if": lambda m, d: js.rollout(m, d),
+    "length is None: without ctrl, rollout takes length=T": lambda m, d: js.rollout(m, d, policy=_controller),
     "length and key go with a policy": lambda m, d: js.rollout(m, d, jnp.zeros((2, 1)), length=2),
     r"ctrl has shape \(2, 3\), expected \(T, 1\) \[T, nu\]$": lambda m, d: js.rollout(m, d, jnp.zeros((2, 3))),
     r"ctrl has shape \(\), expected \(T, 1\)": lambda m, d: js.rollout(m, d, 0.5),

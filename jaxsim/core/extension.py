@@ -92,6 +92,8 @@ def _check(m: Model, name: str, function: Function, size: int) -> None:
     """Raise unless a function gives a vector of the right size and type."""
     if not size:
         raise ValueError(f"extend: the model has nothing that {name} is for (its size would be 0)")
+    if not callable(function):
+        raise TypeError(f"extend: {name} is a {type(function).__name__}, expected a function of (model, data)")
     result = jax.eval_shape(function, m, make_data(m))
     shape, dtype = getattr(result, "shape", None), getattr(result, "dtype", None)
     if shape != (size,) or dtype != m.qpos0.dtype:
