@@ -97,10 +97,11 @@ def _options(m: Model) -> Iterator[tuple[str, int, str]]:
         yield "option", 0, sentence
     for bit in REFUSED_FLAGS:
         if o.enables(bit):
-            yield "option", 0, f"enable flag {bit.name.lower()} is not simulated"
-    for size, what in (("nflex", "flexes"), ("nplugin", "plugins")):
+            flag = bit.name.lower()
+            yield "option", 0, f'enable flag {flag} is not simulated; write <flag {flag}="disable"/>'
+    for size, what, element in (("nflex", "flexes", "flex"), ("nplugin", "plugins", "plugin")):
         if getattr(m, size):
-            yield "model", 0, f"{what} are not simulated"
+            yield "model", 0, f"{what} are not simulated; remove every <{element}>"
 
 
 def _elements(m: Model) -> Iterator[tuple[str, int, str]]:
@@ -109,16 +110,29 @@ def _elements(m: Model) -> Iterator[tuple[str, int, str]]:
     for field, (enum, allowed, what) in SIMULATED.items():
         kind = kinds[field.split("_")[0]]
         for i in np.flatnonzero(~np.isin(getattr(t, field), allowed)):
-            yield kind, int(i), f"{what} type {enum(int(getattr(t, field)[i])).name.lower()} is not simulated"
+            name = enum(int(getattr(t, field)[i])).name.lower()
+            yield kind, int(i), f"{what} type {name} is not simulated; remove it, or use {_types(allowed)}"
     yield from _wrapping_armature(m)
     for sensor, geom in unmeasured(m):
-        yield "sensor", sensor, f"the distance of a geom of type {geom.name.lower()} is not simulated"
+        yield (
+            "sensor",
+            sensor,
+            f"the distance of a geom of type {geom.name.lower()} is not simulated; remove the sensor",
+        )
     for sensor, geom in unfelt(m):
-        yield "sensor", sensor, f"the touch of a geom of type {geom.name.lower()} is not simulated"
+        yield "sensor", sensor, f"the touch of a geom of type {geom.name.lower()} is not simulated; remove the sensor"
     for i in np.flatnonzero((m.sensor_type == SensorType.INSIDESITE) & (m.sensor_intprm[:, 0] != 0)):
-        yield "sensor", int(i), "enclosed (how far the whole of an object is inside) is not simulated"
+        yield (
+            "sensor",
+            int(i),
+            "enclosed (how far the whole of an object is inside) is not simulated; remove the sensor",
+        )
     for i in np.flatnonzero((np.asarray(m.sensor_delay) > 0) & (m.opt.integrator == Integrator.RK4)):
-        yield "sensor", int(i), "delay with RK4 (MuJoCo keeps the reading of the last stage) is not simulated"
+        yield (
+            "sensor",
+            int(i),
+            "delay with RK4 (MuJoCo keeps the reading of the last stage) is not simulated; use Euler",
+        )
 
 
 def _wrapping_armature(m: Model) -> Iterator[tuple[str, int, str]]:
@@ -127,7 +141,11 @@ def _wrapping_armature(m: Model) -> Iterator[tuple[str, int, str]]:
     pulls = np.flatnonzero(on_tendon(m) & (np.asarray(m.actuator_armature) > 0))
     heavy[m.actuator_trnid[pulls, 0]] = True
     for i in np.flatnonzero(wrapping(m.topology) & heavy):
-        yield "tendon", int(i), "armature (of an actuator) on a tendon that wraps around a geom is not simulated"
+        yield (
+            "tendon",
+            int(i),
+            "armature (of an actuator) on a tendon that wraps around a geom is not simulated; remove it",
+        )
 
 
 def _pairs(m: Model) -> Iterator[tuple[str, int, str]]:
@@ -137,10 +155,28 @@ def _pairs(m: Model) -> Iterator[tuple[str, int, str]]:
             continue
         a, b = kinds[:2]
         g1, g2 = int(pairs.geom1[index[0]]), int(pairs.geom2[index[0]])
-        names = m.topology.names.get("geom", [])
-        label = [names[g] if g < len(names) and names[g] else f"#{g}" for g in (g1, g2)]
         what = f"collision of {GeomType(a).name.lower()} with {GeomType(b).name.lower()} is not simulated"
-        yield "geom", g2, f"{what} (geoms {label[0]} and {label[1]}, perhaps more)"
+        bodies = " ".join(f'body{n}="{_name(m, "body", int(m.geom_bodyid[g]))}"' for n, g in ((1, g1), (2, g2)))
+        edit = f'write <exclude {bodies}/> in <contact>, or give a geom contype="0" conaffinity="0"'
+        yield "geom", g2, f"{what} ({_geom(m, g1)} and {_geom(m, g2)}, perhaps more); {edit}"
+
+
+def _types(allowed: tuple[IntEnum, ...]) -> str:
+    """The members of an enumeration in words."""
+    return ", ".join(member.name.lower() for member in allowed)
+
+
+def _name(m: Model, kind: str, index: int) -> str:
+    names = m.topology.names.get(kind, [])
+    return names[index] if index < len(names) else ""
+
+
+def _geom(m: Model, index: int) -> str:
+    """A geom in words; one without a name by its body and its place there."""
+    body = int(m.geom_bodyid[index])
+    place = index - int(m.body_geomadr[body]) + 1
+    name = _name(m, "geom", index)
+    return f"geom {name}" if name else f"geom number {place} of body {_name(m, 'body', body) or body}"
 
 
 def require_supported(model: Model, where: Where | None = None) -> None:
@@ -160,5 +196,5 @@ def _place(where: Where | None, kind: str, index: int) -> Place:
 
 
 def _label(model: Model, kind: str, index: int) -> str:
-    names = model.topology.names.get(kind, [])
-    return f"{names[index]!r}: " if index < len(names) and names[index] else ""
+    name = _name(model, kind, index)
+    return f"{name!r}: " if name else ""

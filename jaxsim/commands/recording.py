@@ -76,14 +76,18 @@ class Runner:
         self.state = State(*map(jax.device_put, parts, self._places))
         self.recorded: list[dict[str, np.ndarray]] = []
 
-    def compile(self) -> tuple[float, float]:
-        """Trace and compile the chunk; seconds for each."""
+    def trace(self) -> tuple[float, int]:
+        """Trace the chunk: the seconds that it took, and how many operations there are to compile."""
         advance = jax.jit(self._advance, donate_argnums=1, out_shardings=(self._places, self._whole))
         start = time.perf_counter()
-        lowered = advance.lower(self.model, self.state, jnp.int32(0))
-        traced = time.perf_counter()
-        self._compiled = lowered.compile()
-        return traced - start, time.perf_counter() - traced
+        self._lowered = advance.lower(self.model, self.state, jnp.int32(0))
+        return time.perf_counter() - start, self._lowered.as_text().count(" = ")
+
+    def compile(self) -> float:
+        """Compile the chunk; the seconds that it took."""
+        start = time.perf_counter()
+        self._compiled = self._lowered.compile()
+        return time.perf_counter() - start
 
     def run(self) -> Iterator[int]:
         """Advance to the end, a chunk at a time."""

@@ -27,6 +27,8 @@ from jaxsim.devices import use_cores
 from jaxsim.load import load
 from jaxsim.viewer import Trajectory, write_player
 
+COMPILE = 7e-4  # s that XLA takes for each operation of a program on a core: measured from 15,000 to 32,000 operations
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
@@ -132,8 +134,15 @@ def _headline(model: Model, args: argparse.Namespace, devices: int) -> dict[str,
 
 
 def _execute(runner: Runner, args: argparse.Namespace, record: dict[str, Any]) -> dict[str, Any]:
-    with stderr().status("tracing and compiling"):
-        traced, compiled = runner.compile()
+    worlds = count(args.worlds, "world")
+    with stderr().status(f"tracing a step of {worlds}"):
+        traced, operations = runner.trace()
+    # before the longest silence, also where no terminal shows a status
+    _remark(
+        args, f"compiling a step of {worlds}: {operations:,} operations, about {operations * COMPILE:.0f} s on a CPU"
+    )
+    with stderr().status("compiling"):
+        compiled = runner.compile()
     _remark(args, f"loaded in {record['load_s']:.2f} s, traced in {traced:.2f} s, compiled in {compiled:.2f} s")
     columns = (
         TextColumn("simulating"),

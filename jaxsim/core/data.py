@@ -114,9 +114,13 @@ def plastic_source(t: Topology) -> np.ndarray:
 
 
 def _keyframe(model: Model, keyframe: str | int) -> dict[str, jax.Array]:
-    index = model.topology.id_of("key", keyframe) if isinstance(keyframe, str) else keyframe
-    if not 0 <= index < model.nkey:
-        raise KeyError(f"keyframe {index}: the model has {model.nkey}")
+    names = model.topology.names.get("key", [])
+    if not model.nkey:
+        raise KeyError(f"keyframe {keyframe!r}: the model has none")
+    if keyframe not in names and not (isinstance(keyframe, int) and 0 <= keyframe < model.nkey):
+        known = ", ".join(name or str(i) for i, name in enumerate(names))
+        raise KeyError(f"keyframe {keyframe!r}: the model has {known}")
+    index = names.index(keyframe) if isinstance(keyframe, str) else keyframe
     source = {
         "time": "time", "qpos": "qpos", "qvel": "qvel", "act": "act", "ctrl": "ctrl",
         "mocap_pos": "mpos", "mocap_quat": "mquat", "plastic": "plastic",

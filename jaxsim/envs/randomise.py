@@ -98,21 +98,34 @@ def randomise(model: js.Model, changes: Mapping[str, Callable], keys: Array) -> 
     entries = [(_places(model, name), draw) for name, draw in changes.items()]
     derives = any(place.field not in FREE and place.part is None for places, _ in entries for place in places)
 
-    def world(key: Array, on: Array) -> js.Model:
+    part = lambda name: [p.field for places, _ in entries for p in places if p.part == name]  # noqa: E731
+    own, options = sorted({*part(None), *(DERIVED if derives else ())}), part("opt")
+
+    def world(key: Array, on: Array) -> dict[str, dict[str, Array]]:
         changed = model
         for number, (places, draw) in enumerate(entries):
             for place in places:  # those of one entry share a key, and so their factors
                 old = place.taken(changed)
                 new = draw(jax.random.fold_in(key, number), old)
                 changed = place.put(changed, jnp.where(on, jnp.broadcast_to(new, old.shape), old))
-        return js.set_const(changed) if derives else changed
+        changed = js.set_const(changed) if derives else changed
+        return {"own": {k: getattr(changed, k) for k in own}, "opt": {k: getattr(changed.opt, k) for k in options}}
 
-    # one program with the changes and without: what it rounds is rounded alike in both
+    # one program with the changes and without: what it rounds is rounded alike in both, so that what differs changed
     draw_all = jax.jit(jax.vmap(world, (0, None)))
-    return _joined(model, draw_all(keys, jnp.array(True)), draw_all(keys[:1], jnp.array(False)))
+    drawn, same = draw_all(keys, jnp.array(True)), draw_all(keys, jnp.array(False))
+    new = {part: {k: x for k, x in drawn[part].items() if (x != same[part][k]).any()} for part in drawn}
+    axes = jax.tree.map(lambda _: None, model)
+    axes = axes.replace(opt=axes.opt.replace(**dict.fromkeys(new["opt"], 0)), **dict.fromkeys(new["own"], 0))
+    return model.replace(opt=model.opt.replace(**new["opt"]), **new["own"]), axes
 
 
-# fields of Model that set_const does not read
+# fields of Model that set_const computes, and those that it does not read
+DERIVED = (
+    "actuator_acc0", "actuator_length0", "body_invweight0", "body_margin", "body_subtreemass", "cam_mat0", "cam_pos0",
+    "cam_poscom0", "dof_M0", "dof_invweight0", "dof_length", "eq_data", "geom_rbound", "geom_size", "light_dir0",
+    "light_pos0", "light_poscom0", "tendon_invweight0", "tendon_length0",
+)  # fmt: skip
 FREE = frozenset({
     "geom_friction", "geom_solmix", "geom_solref", "geom_solimp", "dof_damping", "dof_dampingpoly",
     "dof_frictionloss", "dof_solref", "dof_solimp", "jnt_stiffness", "jnt_stiffnesspoly", "jnt_range", "jnt_solref",
@@ -172,15 +185,3 @@ def _place(model: js.Model, field: str, pattern: str) -> _Place:
     if bracket and (len(shape) != 2 or not column.isdigit() or int(column) >= shape[1]):
         raise KeyError(f"{field}[{column}]: {field} has shape {shape}, so that there is no such column")
     return place
-
-
-def _joined(model: js.Model, drawn: js.Model, same: js.Model) -> tuple[js.Model, js.Model]:
-    """The model with those leaves of `drawn` [B, ...] that differ from `same` [1, ...], and their axes."""
-    changed = jax.tree.map(lambda x, y: bool((x != y).any()), jax.device_get(drawn), jax.device_get(same))
-    parts = {}
-    for part in ("opt", "stat"):
-        here, new, flags = getattr(model, part), getattr(drawn, part), getattr(changed, part)
-        parts[part] = here.replace(**{k: getattr(new, k) for k in here.children if getattr(flags, k)})
-    own = [name for name in MODEL_REAL if getattr(changed, name)]
-    models = model.replace(**parts, **{name: getattr(drawn, name) for name in own})
-    return models, jax.tree.map(lambda flag: 0 if flag else None, changed)

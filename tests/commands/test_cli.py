@@ -56,8 +56,8 @@ def run(capsys, *argv):
         (["simulate", "ant", "--worlds", "0"], "--worlds: '0' is not a whole number of at least 1"),
         (["simulate", "ant", "--perturb", "-1"], "--perturb: '-1' is not a number of at least 0"),
         (["simulate", "ant", "--out", "absent/run.html"], "--out: there is no folder absent"),
-        (["simulate", "ant", "--keyframe", "stend"], "no key is called 'stend'; closest: stand"),
-        (["simulate", "ant", "--keyframe", "7"], "keyframe 7: the model has 1"),
+        (["simulate", "ant", "--keyframe", "stend"], "keyframe 'stend': the model has stand"),
+        (["simulate", "ant", "--keyframe", "7"], "keyframe 7: the model has stand"),
         (["bench", "ant", "--against", "bullet"], "--against bullet: not an engine; choose from mjx, mujoco"),
         (["fly", "ant"], "invalid choice: 'fly'"),
     ],
@@ -93,6 +93,35 @@ def test_check_lists_every_problem_with_its_line(capsys, tmp_path):
     assert [p["line"] for p in record["problems"]] == [3, 4]
     code, out, err = run(capsys, "simulate", path)
     assert code == 2 and not out and f"{path}:3" in err
+
+
+REFUSED = """
+<mujoco>
+  <option integrator="discrete"><flag sleep="enable"/></option>
+  <asset>
+    <hfield name="hill" nrow="2" ncol="2" size="1 1 1 1"/>
+    <mesh name="nut" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/>
+  </asset>
+  <worldbody>
+    <geom type="hfield" hfield="hill"/>
+    <body name="top"><freejoint/><geom name="a" size=".1"/><geom type="sdf" mesh="nut"/></body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def test_check_prints_what_would_make_a_model_load(capsys, tmp_path):
+    """Each refusal ends in an edit; with all of them made the model loads. A geom without a name has its place."""
+    path = tmp_path / "refused.xml"
+    path.write_text(REFUSED)
+    code, out, _ = run(capsys, "check", path)
+    assert code == 1 and "use Euler, RK4, implicit or implicitfast" in out and '<flag sleep="disable"/>' in out
+    assert "(geom number 1 of body world and geom number 2 of body top, perhaps more)" in out
+    edit = '<exclude body1="world" body2="top"/>'
+    assert edit in out
+    edited = REFUSED.replace('"discrete"', '"Euler"').replace('"enable"', '"disable"')
+    path.write_text(edited.replace("</worldbody>", f"</worldbody><contact>{edit}</contact>"))
+    assert run(capsys, "check", path)[0] == 0
 
 
 def test_info_counts_rows_and_bytes(capsys):
@@ -136,7 +165,7 @@ def test_recording_is_what_step_by_step_simulation_gives(pendulum):
     model = js.load(pendulum)
     data = js.make_data(model, "up")
     runner = Runner(model, data, Plan(worlds=2, steps=17, stride=3, shown=1, random=False), seed=0)
-    runner.compile()
+    assert runner.trace()[1] > 1000 and runner.compile() > 0
     assert list(runner.run())[-1] == 17
     frames = runner.frames()
     quats = []

@@ -131,7 +131,7 @@ def test_choosing_keeps_what_was_counted(scene):
     ):
         with pytest.raises(ValueError, match=r"mask has shape|same structure"):
             call()
-    with pytest.raises(KeyError, match="closest: high"):
+    with pytest.raises(KeyError, match="keyframe 'higher': the model has high"):
         js.reset(model, data, to="higher")
 
 

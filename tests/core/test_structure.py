@@ -44,7 +44,8 @@ ORDER = {
     "envs": ("core jaxsim", "a user of the public names; of core the enumerations"),
 }
 TABLES = {"mjcf/language/table.py"}  # the whole MJCF language, one line for each attribute
-OPTIONAL = {"mujoco", "trimesh"}  # one to compare and exchange with, the other for mesh files that are rare
+# to compare and exchange with, for mesh files that are rare, and for arrays of torch's
+OPTIONAL = {"mujoco", "trimesh", "torch"}
 UNSTABLE = ("jax.extend", "jax.interpreters", "jax.experimental", "jax._src")
 
 

@@ -4,14 +4,20 @@ from difflib import get_close_matches
 from typing import Any
 
 from jaxsim.envs.environment import Environment
-from jaxsim.envs.tasks import ant, cart_pole, half_cheetah, hopper
+from jaxsim.envs.tasks import ant, arm, cart_pole, half_cheetah, hopper, humanoid, quadruped
 
 TASKS: dict[str, type[Environment]] = {
     "ant_run": ant.Run,
+    "arm_push": arm.Push,
+    "arm_reach": arm.Reach,
     "cart_pole_balance": cart_pole.Balance,
     "cart_pole_swing_up": cart_pole.SwingUp,
     "half_cheetah_run": half_cheetah.Run,
     "hopper_hop": hopper.Hop,
+    "humanoid_run": humanoid.Run,
+    "humanoid_stand": humanoid.Stand,
+    "humanoid_walk": humanoid.Walk,
+    "quadruped_joystick": quadruped.Joystick,
 }
 
 
