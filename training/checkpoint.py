@@ -69,8 +69,8 @@ def _numbers(leaf: Any) -> Any:
 
 
 def _back(kept: Any, like: Any) -> Any:
-    if kept is None:
-        return jnp.zeros(like.shape, like.dtype)
+    if not like.size:
+        return jax.device_put(jnp.zeros(like.shape, like.dtype), like.sharding)
     if jnp.issubdtype(like.dtype, jax.dtypes.prng_key):
         return jax.random.wrap_key_data(kept)
     return kept
