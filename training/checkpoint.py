@@ -11,6 +11,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from training.config import ConfigError
+
 Array = jax.Array
 
 KEPT = 2  # checkpoints
@@ -41,7 +43,11 @@ class Checkpoints:
             iteration: its number.
             like: a state of the same structure: arrays, or their shapes with the places they are to have.
         """
-        kept = self._manager.restore(iteration, args=self._args.StandardRestore(_stored(like)))
+        try:
+            kept = self._manager.restore(iteration, args=self._args.StandardRestore(_stored(like)))
+        except ValueError as error:  # of orbax, which lists all arrays
+            where = f"checkpoint {iteration} in {self._manager.directory}"
+            raise ConfigError([f"{where} holds other arrays: of another version; choose another --out"]) from error
         leaves, structure = jax.tree.flatten(like)
         return jax.tree.unflatten(structure, [_back(kept.get(_name(i)), leaf) for i, leaf in enumerate(leaves)])
 
@@ -69,8 +75,8 @@ def _numbers(leaf: Any) -> Any:
 
 
 def _back(kept: Any, like: Any) -> Any:
-    if kept is None:
-        return jnp.zeros(like.shape, like.dtype)
+    if not like.size:
+        return jax.device_put(jnp.zeros(like.shape, like.dtype), like.sharding)
     if jnp.issubdtype(like.dtype, jax.dtypes.prng_key):
         return jax.random.wrap_key_data(kept)
     return kept

@@ -1,22 +1,110 @@
-"""Linear policies, and whole episodes of many of them: what searches over their weights need."""
+"""Searches over the weights of linear policies: whole episodes of many of them at once, and what all searches share."""
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jaxsim import envs
+from jaxsim.devices import WORLDS
 from training import normalise
+from training.collect import Worlds, begin
+from training.config import setting
+from training.experiment import Experiment
 
 Array = jax.Array
 
 
+@dataclass(frozen=True)
+class LinearSearch(Experiment):
+    """Settings of every search."""
+
+    start: float = setting(0.0, "standard deviation of the initial weights", least=0)
+    reward_limit: float = setting(0.0, "rewards of a step beyond it are cut off; 0 means none", least=0)
+
+
+class State(NamedTuple):
+    """All that an iteration needs: kept in checkpoints."""
+
+    weights: Array  # [nu, n]
+    search: Any  # what the search keeps besides
+    moments: normalise.Moments
+    worlds: Worlds
+    key: Array
+
+
 class Scores(NamedTuple):
-    """Of one episode for each world [worlds], or sums over worlds."""
+    """Of one episode for each world [worlds]."""
 
     total: Array  # of rewards as the search sees them
     reward: Array  # of rewards as they are
     length: Array
+
+
+class Search:
+    """What the searches have in common, on an environment of one world."""
+
+    def __init__(self, config: Any, env: Any):
+        self.config, self.length = config, config.episode_length or env.episode_length
+        self.env = envs.Episode(envs.Vector(env), self.length)
+        self.steps = config.worlds * self.length  # of the environment in an iteration
+
+    def init(self, key: Array) -> State:
+        """The state before the first iteration."""
+        key, of_worlds, of_weights = jax.random.split(key, 3)
+        worlds = begin(self.env, jax.random.split(of_worlds, self.config.worlds))
+        size = self.env.action_size, worlds.state.obs.shape[-1]
+        weights = self.config.start * jax.random.normal(of_weights, size, worlds.state.obs.dtype)
+        return State(weights, self.begin(weights), normalise.begin(size[1], weights.dtype), worlds, key)
+
+    def begin(self, weights: Array) -> Any:
+        """What the search keeps besides the weights [nu, n], at the beginning."""
+        return ()
+
+    def act(self, state: State, obs: Array) -> Array:
+        """The policy's action [..., nu]."""
+        return act(state.weights, state.moments, obs)
+
+    def episodes(self, state: State, weights: Array, keys: Array, *, remat: bool = False) -> tuple[Scores, Array]:
+        """One episode of each world under weights of its own; differentiable with respect to them.
+
+        Args:
+            state: of the search.
+            weights: [worlds, nu, n].
+            keys: of the starts [worlds].
+            remat: whether reverse mode keeps of a step what it read only.
+
+        Returns:
+            The scores, and the observations [T, worlds, n].
+        """
+        limit = self.config.reward_limit
+
+        def step(carry, _):
+            world, alive, scores = carry
+            after = self.env.step(world, act(weights, state.moments, world.obs))
+            reward = after.reward
+            limited = jnp.clip(reward, -limit, limit) if limit else reward
+            gained = jax.tree.map(lambda x: alive * x, Scores(limited, reward, jnp.ones_like(reward)))
+            scores = jax.tree.map(jnp.add, scores, gained)
+            return (after, alive * (1 - after.done), scores), world.obs
+
+        world = self.env.reset(keys)
+        zero = jnp.zeros_like(world.reward)
+        start = world, zero + 1, Scores(zero, zero, zero)
+        (_, _, scores), obs = lax.scan(jax.checkpoint(step) if remat else step, start, length=self.length)
+        return scores, obs
+
+    def following(
+        self, state: State, weights: Array, search: Any, scores: Scores, obs: Array, key: Array
+    ) -> tuple[State, dict[str, Array]]:
+        """The next state, and the metrics of all devices."""
+        moments = normalise.update(state.moments, obs, WORLDS)
+        count = jnp.asarray(scores.length.size, scores.length.dtype)
+        ended = {"return": scores.reward.sum(), "length": scores.length.sum(), "episodes": count}
+        metrics = {"weights_norm": jnp.sqrt(jnp.square(weights).sum())} | lax.psum(ended, WORLDS)
+        return State(weights, search, moments, state.worlds, key), metrics
 
 
 def act(weights: Array, moments: normalise.Moments, obs: Array) -> Array:
@@ -26,41 +114,6 @@ def act(weights: Array, moments: normalise.Moments, obs: Array) -> Array:
     return jnp.clip(product.sum(-1), -1, 1)
 
 
-def episodes(
-    env: Any,
-    weights: Array,
-    moments: normalise.Moments,
-    state: Any,
-    length: int,
-    reward_limit: float,
-    *,
-    remat: bool = False,
-) -> tuple[Scores, Array]:
-    """One episode of each world under weights of its own; differentiable with respect to them.
-
-    Args:
-        env: a batched environment whose episodes end.
-        weights: [worlds, nu, n].
-        moments: of observations.
-        state: at the start.
-        length: steps of an episode at most.
-        reward_limit: rewards of a step beyond it are cut off for the search; 0 means none.
-        remat: whether reverse mode keeps of a step what it read only.
-
-    Returns:
-        The scores, and the observations [T, worlds, n].
-    """
-
-    def step(carry, _):
-        state, alive, scores = carry
-        after = env.step(state, act(weights, moments, state.obs))
-        reward = after.reward
-        limited = jnp.clip(reward, -reward_limit, reward_limit) if reward_limit else reward
-        gained = jax.tree.map(lambda x: alive * x, Scores(limited, reward, jnp.ones_like(reward)))
-        scores = jax.tree.map(jnp.add, scores, gained)
-        return (after, alive * (1 - after.done), scores), state.obs
-
-    zero = jnp.zeros_like(state.reward)
-    start = state, zero + 1, Scores(zero, zero, zero)
-    (_, _, scores), obs = lax.scan(jax.checkpoint(step) if remat else step, start, length=length)
-    return scores, obs
+def of_all_devices(x: Array, axis: int = 0) -> Array:
+    """The parts [..., n, ...] of all devices, one after the other along an axis."""
+    return lax.all_gather(x, WORLDS, axis=axis, tiled=True)

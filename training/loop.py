@@ -30,7 +30,8 @@ def train(learner: Any, config: Experiment, folder: Path) -> Any:
     Returns:
         The last state.
     """
-    program = Program(learner, device_count(config))
+    count = device_count(config)
+    program = Program(learner, count)
     with contextlib.ExitStack() as stack:
         checkpoints = stack.enter_context(contextlib.closing(Checkpoints(folder / FOLDER)))
         latest = checkpoints.latest()
@@ -38,7 +39,9 @@ def train(learner: Any, config: Experiment, folder: Path) -> Any:
         if latest is None:
             iteration, seconds, state = 0, 0.0, program.init(config.seed)
         else:
-            (state, seconds), iteration = checkpoints.restore(latest, (program.like(), _seconds(0))), latest
+            (state, seconds, then), iteration = checkpoints.restore(latest, (program.like(), *_notes(0, 0))), latest
+            if then != count:
+                _say(f"it ran on {int(then)} devices and goes on with {count}: other random numbers from here on")
             _say(f"continues after iteration {iteration}, {iteration * learner.steps:,} steps")
         report = Report(learner.steps, float(seconds))
         last = -(-config.steps // learner.steps)
@@ -55,7 +58,7 @@ def train(learner: Any, config: Experiment, folder: Path) -> Any:
             if iteration == last or report.due(config.report_seconds):
                 _say(report.text(line, config.steps))
             if iteration == last or time.perf_counter() - saved >= config.checkpoint_seconds:
-                checkpoints.save(iteration, (state, _seconds(report.seconds())))
+                checkpoints.save(iteration, (state, *_notes(report.seconds(), count)))
                 saved = time.perf_counter()
     return state
 
@@ -67,7 +70,7 @@ def restore(learner: Any, config: Experiment, folder: Path) -> Any:
         latest = checkpoints.latest()
         if latest is None:
             raise FileNotFoundError(f"{folder} has no complete checkpoint yet")
-        return checkpoints.restore(latest, (program.like(), _seconds(0)))[0]
+        return checkpoints.restore(latest, (program.like(), *_notes(0, 0)))[0]
 
 
 class Report:
@@ -130,8 +133,9 @@ def _compiled(program: Program) -> Any:
     return compiled
 
 
-def _seconds(value: float) -> Any:
-    return jnp.asarray(value, jnp.float32)
+def _notes(seconds: float, devices: int) -> tuple[Any, Any]:
+    """What a checkpoint holds beside a state: seconds of training so far, and the number of devices."""
+    return jnp.asarray(seconds, jnp.float32), jnp.asarray(devices, jnp.int32)
 
 
 def _say(text: str) -> None:

@@ -11,7 +11,7 @@ it; gradients are averaged over devices, so that all hold the same parameters. A
 
 import functools
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import jax
@@ -19,46 +19,28 @@ import jax.numpy as jnp
 import optax
 from jax import lax
 
-from jaxsim import envs
 from jaxsim.devices import WORLDS
 from training import collect, networks, normalise
+from training.actor_critic import ActorCritic, Windowed, in_one_row
 from training.advantage import advantages
 from training.config import setting
-from training.experiment import Experiment
-from training.networks import Network
 from training.sharing import mean_over_devices
 
 Array = jax.Array
 
 
 @dataclass(frozen=True)
-class PPO(Experiment):
+class PPO(Windowed):
     """Settings of PPO."""
 
     by: ClassVar[str] = "ppo"
 
-    network: Network = field(default_factory=Network)
-    unroll: int = setting(32, "steps of each world in an iteration", least=1)
     epochs: int = setting(4, "passes over the steps of an iteration", least=1)
-    minibatches: int = setting(8, "pieces of each pass", least=1)
     learning_rate: float = setting(3e-4, "of Adam", above=0)
     schedule: Literal["constant", "linear"] = setting("linear", "of the learning rate: constant, or linear to zero")
-    discount: float = setting(0.99, "of the next step's reward", least=0)
-    trace: float = setting(0.95, "lambda of the advantages", least=0)
     clip: float = setting(0.2, "largest change of the ratio of densities", above=0)
     value_weight: float = setting(0.5, "of the critic's squared error", least=0)
     entropy_weight: float = setting(0.0, "of the policy's entropy", least=0)
-    max_grad_norm: float = setting(1.0, "largest norm of a gradient", above=0)
-    reward_scale: float = setting(1.0, "factor of rewards in training", above=0)
-
-    def problems(self) -> list[str]:
-        """What does not fit together."""
-        found = super().problems()
-        if self.worlds * self.unroll % self.minibatches:
-            found.append(
-                f"worlds x unroll is {self.worlds * self.unroll}, no multiple of the {self.minibatches} minibatches"
-            )
-        return found
 
 
 class State(NamedTuple):
@@ -72,7 +54,7 @@ class State(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """What the objective reads of a step."""
+    """What the objective reads of a step, each [T * worlds, ...]."""
 
     obs: Array  # normalised
     raw: Array
@@ -81,44 +63,34 @@ class Batch(NamedTuple):
     target: Array  # of the critic
 
 
-class Learner:
+class Learner(ActorCritic):
     """PPO on an environment of one world."""
 
     def __init__(self, config: PPO, env: Any):
-        self.config, self.length = config, config.episode_length or env.episode_length
-        self.env = envs.wrap(env, self.length)
-        self.policy = networks.Policy(config.network, env.action_size)
-        self.critic = networks.Critic(config.network)
-        self.steps = config.worlds * config.unroll  # of the environment in an iteration
-        self.optimiser = optax.chain(
-            optax.clip_by_global_norm(config.max_grad_norm), optax.adam(self._learning_rate(), eps=1e-5)
-        )
+        super().__init__(config, env)
+        rate = config.learning_rate
+        updates = self.iterations * config.epochs * config.minibatches
+        falling = optax.linear_schedule(rate, 0.0, updates) if config.schedule == "linear" else rate
+        self.optimiser = optax.chain(optax.clip_by_global_norm(config.max_grad_norm), optax.adam(falling, eps=1e-5))
 
     def init(self, key: Array) -> State:
         """The state before the first iteration."""
-        key, of_policy, of_critic, of_worlds = jax.random.split(key, 4)
-        worlds = collect.begin(self.env, jax.random.split(of_worlds, self.config.worlds), self.length)
-        obs = worlds.state.obs
-        params = {"policy": self.policy.init(of_policy, obs[0]), "critic": self.critic.init(of_critic, obs[0])}
-        moments = normalise.begin(self.env.observation_size, obs.dtype)
+        params, moments, worlds, key = self.begin(key)
         return State(params, self.optimiser.init(params), moments, worlds, key)
-
-    def act(self, state: State, obs: Array) -> Array:
-        """The policy's mean action [..., nu]."""
-        mean, _ = networks.apply(self.policy, state.params["policy"], normalise.normalise(state.moments, obs))
-        return networks.squash(self.config.network.squash, mean)
 
     def iteration(self, state: State) -> tuple[State, dict[str, Array]]:
         """Collect and update, on one device's worlds."""
         key, acting, shuffling = jax.random.split(state.key, 3)
         acting, shuffling = (jax.random.fold_in(k, lax.axis_index(WORLDS)) for k in (acting, shuffling))
-        act = functools.partial(self._sample, state)
+        act = functools.partial(self.sample, state.params["policy"], state.moments)
         worlds, steps, ended = collect.collect(self.env, act, state.worlds, acting, self.config.unroll)
         batch, explained = self._batch(state, steps)
-        update = functools.partial(self._epoch, batch)
-        (params, optimiser), found = lax.scan(
-            update, (state.params, state.optimiser), jax.random.split(shuffling, self.config.epochs)
-        )
+
+        def one_pass(carry, key):
+            return self.minibatches(self._update, carry, batch, key)
+
+        start = state.params, state.optimiser
+        (params, optimiser), found = lax.scan(one_pass, start, jax.random.split(shuffling, self.config.epochs))
         metrics = {name: x.mean() for name, x in found.items()} | {
             "explained_variance": lax.pmean(explained, WORLDS),
             "action_std": jnp.exp(params["policy"]["params"]["log_std"]).mean(),
@@ -127,44 +99,26 @@ class Learner:
         moments = normalise.update(state.moments, steps.obs, WORLDS)
         return State(params, optimiser, moments, worlds, key), metrics | lax.psum(ended, WORLDS)
 
-    def _learning_rate(self) -> Any:
-        config = self.config
-        if config.schedule == "constant":
-            return config.learning_rate
-        updates = -(-config.steps // self.steps) * config.epochs * config.minibatches
-        return optax.linear_schedule(config.learning_rate, 0.0, updates)
-
-    def _sample(self, state: State, obs: Array, key: Array) -> tuple[Array, Array]:
-        mean, log_std = networks.apply(self.policy, state.params["policy"], normalise.normalise(state.moments, obs))
-        raw = networks.sample(key, mean, log_std[None])
-        return raw, networks.squash(self.config.network.squash, raw)
-
     def _batch(self, state: State, steps: collect.Steps) -> tuple[Batch, Array]:
-        """The steps as the objective needs them, in one row, and how much of the returns the critic explains."""
+        """The steps as the objective needs them, and how much of the returns' variance the critic explains."""
         config = self.config
-        obs, following = (normalise.normalise(state.moments, x) for x in (steps.obs, steps.following))
-        value, after = (networks.apply(self.critic, state.params["critic"], x) for x in (obs, following))
+        value, after = self.values(state.params["critic"], state.moments, steps)
         reward = config.reward_scale * steps.reward
         advantage = advantages(reward, value, after, steps.done, steps.terminated, config.discount, config.trace)
+        obs = normalise.normalise(state.moments, steps.obs)
         mean, log_std = networks.apply(self.policy, state.params["policy"], obs)
         log_prob = networks.log_prob(steps.raw, mean, log_std[None, None])
         batch = Batch(obs, steps.raw, log_prob, _normalised(advantage), advantage + value)
         explained = 1 - advantage.var() / (batch.target.var() + 1e-8)
-        return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), batch), explained
+        return jax.tree.map(in_one_row, batch), explained
 
-    def _epoch(self, batch: Batch, carry: tuple, key: Array) -> tuple[tuple, dict[str, Array]]:
-        """One pass over the steps, in minibatches."""
-        order = jax.random.permutation(key, batch.advantage.size).reshape(self.config.minibatches, -1)
-
-        def minibatch(carry, rows):
-            params, optimiser = carry
-            gradient, metrics = jax.grad(self._loss, has_aux=True)(params, jax.tree.map(lambda x: x[rows], batch))
-            gradient, metrics = mean_over_devices((gradient, metrics))
-            updates, optimiser = self.optimiser.update(gradient, optimiser, params)
-            metrics["gradient_norm"] = optax.tree.norm(gradient)
-            return (optax.apply_updates(params, updates), optimiser), metrics
-
-        return lax.scan(minibatch, carry, order)
+    def _update(self, carry: tuple, batch: Batch) -> tuple[tuple, dict[str, Array]]:
+        """One step of Adam."""
+        params, optimiser = carry
+        gradient, metrics = mean_over_devices(jax.grad(self._loss, has_aux=True)(params, batch))
+        updates, optimiser = self.optimiser.update(gradient, optimiser, params)
+        metrics["gradient_norm"] = optax.tree.norm(gradient)
+        return (optax.apply_updates(params, updates), optimiser), metrics
 
     def _loss(self, params: Any, batch: Batch) -> tuple[Array, dict[str, Array]]:
         config = self.config

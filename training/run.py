@@ -15,7 +15,7 @@ from training import config as settings
 from training.config import ConfigError
 from training.experiment import Experiment
 
-ALGORITHMS = {"ppo": "PPO", "shac": "SHAC", "ars": "ARS", "ags": "AGS"}  # module: its settings
+ALGORITHMS = {"ppo": "PPO", "shac": "SHAC", "ars": "ARS", "ags": "AGS", "cem": "CEM"}  # module: its settings
 FILE = "config.yaml"
 MAY_CHANGE = ("steps", "checkpoint_seconds", "report_seconds", "tensorboard")  # when a run is continued
 

@@ -80,44 +80,55 @@ def test_termination_is_not_truncation_and_a_broken_world_is_counted():
 
 
 def test_another_model_is_another_environment():
-    """A model given to reset and step takes the place of the environment's, also one for each world."""
-    env = _compiled()[0]
-    heavy = env.model.replace(body_mass=env.model.body_mass * np.array([1, 1, 5.0]))
-    both = env.model.replace(body_mass=jnp.stack([env.model.body_mass, heavy.body_mass]))
+    """One for each world: those with the environment's own masses go on as without, the one in the middle does not."""
+    env, _, reset, step = _compiled()
+    models = env.model.set("body_mass", "pole", env.model.body("pole").mass * np.array([1.0, 5, 1]))
     axes = jax.tree.map(lambda _: None, env.model).replace(body_mass=0)
-    worlds = envs.Vector(env, both, axes)
-    keys = jax.vmap(jax.random.key)(np.zeros(2, int))  # the same start
-    start = jax.jit(worlds.reset)(keys)
-    state = jax.jit(worlds.step)(start, np.ones((2, 1)))
-    data = _at(start.data, 1)
-    for _ in range(3):
-        data = js.step(heavy, data.replace(ctrl=np.ones(1)))
-    np.testing.assert_allclose(state.data.qpos[1], data.qpos, rtol=1e-12)
-    assert abs(state.data.qvel[0, 0] - state.data.qvel[1, 0]) > 1e-3
+    worlds = envs.Vector(env, models, axes)
+    actions = np.ones((WORLDS, 1))
+    start = reset(jax.random.split(jax.random.key(3), WORLDS))
+    heavy, own = jax.jit(worlds.step)(start, actions), step(start, actions)
+    np.testing.assert_allclose(heavy.data.qvel[::2], own.data.qvel[::2], rtol=1e-12)
+    assert abs(heavy.data.qvel[1, 0] - own.data.qvel[1, 0]) > 1e-3
+    np.testing.assert_allclose(
+        env.reset(jax.random.key(4), env.model.set("qpos0", "slider", 0.5)).obs[0], 0.5, atol=0.05
+    )
 
 
-def test_repeating_adds_up_to_the_end():
-    """Four steps for one action, of which the world that falls counts one; observations by given statistics."""
-    env = _compiled()[0]
-    once = envs.Episode(envs.Vector(env), 100)
-    start = once.reset(jax.random.split(jax.random.key(2), 2))
-    start = start.replace(data=start.data.replace(qpos=start.data.qpos.at[0, 1].set(0.1)))
-    action = np.full((2, 1), 0.3)
-    step = jax.jit(once.step)
-    states = [step(start, action)]
-    for _ in range(3):
-        states.append(step(states[-1], action))
-    statistics = envs.Statistics.zero(5)
-    for part in (states[:1], states[1:]):
-        statistics = statistics.update(jnp.stack([s.obs for s in part]))
-    every = np.concatenate([s.obs for s in states])
-    np.testing.assert_allclose(statistics.mean, every.mean(0), rtol=1e-12)
-    np.testing.assert_allclose(statistics.squares / 8, every.var(0), rtol=1e-9)
-    repeated = jax.jit(envs.Normalised(envs.Repeat(once, 4), statistics).step)(start, action)
-    np.testing.assert_allclose(repeated.reward[1], sum(s.reward[1] for s in states), rtol=1e-12)
-    np.testing.assert_allclose(repeated.reward[0], states[0].reward[0], rtol=1e-12)
-    np.testing.assert_allclose(repeated.obs[1], (states[3].obs[1] - every.mean(0)) / every.std(0), rtol=1e-9)
-    np.testing.assert_array_equal(repeated.done, [1, 0])
+class Count(envs.Environment):
+    """No physics: the state is the number of steps, and three of them are an episode."""
+
+    def __init__(self):
+        pass
+
+    def reset(self, key, model=None):
+        zero = jnp.zeros(())
+        return envs.State(zero, jnp.zeros(2), zero, zero, {"twice": zero}, {})
+
+    def step(self, state, action, model=None):
+        count = state.data + 1
+        obs = jnp.stack([count, -count])
+        done = (count >= 3).astype(count.dtype)
+        return state.replace(data=count, obs=obs, reward=action[0], done=done, metrics={"twice": 2 * action[0]})
+
+    start = observe = reward = None
+
+
+def test_repeating_adds_up_to_the_end(rng):
+    """Of four steps for one action those after the end of the episode count nothing; observations by statistics."""
+    obs = rng.normal(size=(4, 3, 2)) * 5 + 2
+    statistics = envs.Statistics.zero(2).update(jnp.array(obs[:1])).update(jnp.array(obs[1:]))
+    np.testing.assert_allclose(statistics.mean, obs.mean((0, 1)), rtol=1e-12)
+    np.testing.assert_allclose(statistics.squares / 12, obs.var((0, 1)), rtol=1e-12)
+    env = envs.Normalised(envs.Repeat(envs.Vector(Count()), 4), statistics)
+    start = env.reset(jax.random.split(jax.random.key(2), 2))
+    state = jax.jit(env.step)(start.replace(data=jnp.array([-5.0, 1.0])), np.full((2, 1), 0.5))
+    np.testing.assert_array_equal(state.reward, [2, 1])
+    np.testing.assert_array_equal(state.metrics["twice"], [4, 2])
+    np.testing.assert_array_equal(state.done, [0, 1])
+    seen = (np.array([[-1, 1], [3, -3]]) - obs.mean((0, 1))) / obs.std((0, 1))
+    np.testing.assert_allclose(state.obs, seen, rtol=1e-12)
+    np.testing.assert_array_equal(envs.Statistics.zero(2).normalise(state.obs), state.obs)
 
 
 def test_names_that_are_wrong():

@@ -11,19 +11,21 @@ from jaxsim import envs
 from jaxsim.envs.frame import seen_from, up
 from jaxsim.envs.tasks.table import TASKS
 
+FIRST = {cls.source: name for name, cls in reversed(TASKS.items())}  # one task of each model
+
 
 @pytest.mark.parametrize("name", envs.names())
 def test_every_task_keeps_to_the_protocol(name):
     """Traced, not run: sizes, types and structure are those of the first State."""
     env = envs.make(name)
     state = jax.eval_shape(env.reset, jax.random.key(0))
-    action = jnp.zeros(env.action_size)
-    after = jax.eval_shape(env.step, state, action)
-    assert jax.tree.structure(after) == jax.tree.structure(state)
-    assert jax.tree.all(jax.tree.map(lambda x, y: (x.shape, x.dtype) == (y.shape, y.dtype), state, after))
-    assert all(x.shape == () for x in (after.reward, after.done, *jax.tree.leaves(after.metrics)))
+    if name in FIRST.values():
+        after = jax.eval_shape(env.step, state, jnp.zeros(env.action_size))
+        assert jax.tree.structure(after) == jax.tree.structure(state)
+        assert jax.tree.all(jax.tree.map(lambda x, y: (x.shape, x.dtype) == (y.shape, y.dtype), state, after))
+        assert all(x.shape == () for x in (after.reward, after.done, *jax.tree.leaves(after.metrics)))
     written = next(cls.__doc__ for cls in TASKS[name].__mro__ if "Observation [" in (cls.__doc__ or ""))
-    assert re.search(r"Observation \[(\d+)\]", written).group(1) == str(env.observation_size) == str(after.obs.shape[0])
+    assert re.search(r"Observation \[(\d+)\]", written).group(1) == str(env.observation_size) == str(state.obs.shape[0])
     documented = "".join(cls.__doc__ for cls in type(env.constants).__mro__ if cls.__doc__)
     assert all(re.search(rf"\b{field}\b", documented) for field in vars(env.constants))
 

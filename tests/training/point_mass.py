@@ -50,7 +50,8 @@ class PointMass:
 
     def reset(self, key, model=None):
         place = jax.random.uniform(key, (2,), jnp.float32, -1, 1)
-        return self._state(Point(place[0], place[1]), jnp.float32(0), {})
+        empty = {"nothing": jnp.zeros(0, jnp.float32)}  # as models without activations have
+        return self._state(Point(place[0], place[1]), jnp.float32(0), empty)
 
     def step(self, state, action, model=None):
         velocity = state.data.velocity + self.dt * 5 * jnp.clip(action[0], -1, 1)

@@ -3,16 +3,21 @@
 import sys
 from pathlib import Path
 
-from point_mass import PointMass
+from jaxsim import devices
 
-from training import loop, run
-from training.experiment import Task
+devices.use_cores(2)  # before the model of the point mass is made; in the tests it is so already
+
+from point_mass import PointMass  # noqa: E402
+
+from training import loop, run  # noqa: E402
+from training.experiment import Task  # noqa: E402
 
 SETTINGS = {
     "ppo": {"unroll": 10, "minibatches": 4, "learning_rate": 3e-3, "discount": 0.95},
     "shac": {"unroll": 10, "actor_rate": 1e-2, "critic_epochs": 4, "discount": 0.95},
     "ars": {"rate": 0.1, "noise": 0.1},
-    "ags": {"rate": 0.05, "start": 0.0},
+    "ags": {"rate": 0.05},
+    "cem": {"best": 8},
 }
 
 
@@ -27,9 +32,6 @@ def learner(algorithm: str, fault: float = 1e9, **changes):
 if __name__ == "__main__":
     import compilation
 
-    from jaxsim import devices
-
-    devices.use_cores(2)
     compilation.in_little_time()  # as the tests compile: the same program
     made, config = learner(sys.argv[2], **{k: int(v) for k, v in (word.split("=") for word in sys.argv[3:])})
     loop.train(made, config, Path(sys.argv[1]))

@@ -8,7 +8,7 @@ from run_point_mass import learner
 from training import networks
 from training.sharing import Program
 
-ITERATIONS = {"ppo": 40, "shac": 30, "ars": 30, "ags": 30}
+ITERATIONS = {"ppo": 40, "shac": 30, "ars": 30, "ags": 30, "cem": 40}
 
 
 @pytest.mark.parametrize("algorithm", ITERATIONS)
@@ -23,7 +23,7 @@ def test_it_learns_to_hold_a_point(algorithm, float32):
         assert all(np.isfinite(float(x)) for x in metrics.values())
     assert config.worlds == 64
     assert min(scores[:3]) < -11  # a policy that does nothing
-    assert np.mean(scores[-5:]) > -2.5
+    assert np.mean(scores[-5:]) > (-4 if algorithm == "cem" else -2.5)  # whose policies differ from each other
 
 
 @pytest.mark.parametrize("squash", ["tanh", "clip"])

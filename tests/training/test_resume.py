@@ -16,6 +16,7 @@ from run_point_mass import learner
 
 from training import guard, loop
 from training.checkpoint import Checkpoints
+from training.config import ConfigError
 
 SCRIPT = Path(__file__).with_name("run_point_mass.py")
 ROOT = SCRIPT.parents[2]
@@ -56,6 +57,11 @@ def test_a_killed_training_ends_with_the_same_bits(tmp_path, float32):
     restored = loop.restore(made, config, folder)
     for one, other in zip(bits(expected), bits(restored), strict=True):
         np.testing.assert_array_equal(one, other)
+    with (
+        contextlib.closing(Checkpoints(folder / loop.FOLDER)) as saved,
+        pytest.raises(ConfigError, match="other arrays"),
+    ):
+        saved.restore(saved.latest(), restored.params)
     timing = ("seconds", "steps_per_s")
     whole, parts = (
         [{k: v for k, v in line.items() if k not in timing} for line in lines(f)] for f in (tmp_path / "whole", folder)

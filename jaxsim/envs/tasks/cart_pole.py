@@ -48,7 +48,7 @@ class SwingUp(environment.Environment):
 
     def start(self, model: js.Model, key: Array) -> tuple[js.Data, dict[str, Any]]:
         noise = self.constants.noise * jax.random.uniform(key, (2, 2), model.qpos0.dtype, -1, 1)
-        middle = jnp.array([0.0, self.middle], model.qpos0.dtype)
+        middle = model.qpos0 + jnp.array([0.0, self.middle], model.qpos0.dtype)
         return js.make_data(model).replace(qpos=middle + noise[0], qvel=noise[1]), {}
 
     def observe(self, model: js.Model, data: js.Data, info: dict[str, Any]) -> Array:

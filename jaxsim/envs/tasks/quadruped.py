@@ -51,7 +51,7 @@ class Constants(environment.Constants):
     bounce: float = 0.5
     roll: float = 0.05
     tilt: float = 1.0
-    torque: float = 2e-4
+    torque: float = 1e-4
     jerk: float = 0.05
     lowest: float = 0.18
     noise: float = 0.02
@@ -61,9 +61,10 @@ class Joystick(environment.Environment):
     """Walk at a velocity and turn at a rate that change every 5 s.
 
     reward = tracking * exp(-|v - asked|^2 / width^2) + turning * exp(-(turn - asked)^2 / width^2), less the costs of
-    the constants. Actions move the targets of the position controllers around the standing pose. An episode ends where
-    the trunk is lower than `lowest` or tilted by 60 degrees; or after 1000 steps of 0.02 s. `info["command"]` [3] is
-    what is asked for (m/s, m/s, rad/s), in the trunk's axes. The solver stops after 6 iterations.
+    the constants, but never below 0: to fall is not to pay, however much the legs thrash at first. Actions move the
+    targets of the position controllers around the standing pose. An episode ends where the trunk is lower than
+    `lowest` or tilted by 60 degrees; or after 1000 steps of 0.02 s. `info["command"]` [3] is what is asked for (m/s,
+    m/s, rad/s), in the trunk's axes. The solver stops after 6 iterations.
 
     Observation [48]: the vertical [3], velocity [3] (m/s) and rate of rotation [3] (rad/s) in the trunk's axes, joints
     [12] (rad) from the standing pose, their velocities [12] (rad/s), the last targets [12] (rad) from it, command [3].
@@ -111,7 +112,7 @@ class Joystick(environment.Environment):
             + c.jerk * ((data.ctrl - before.ctrl) ** 2).sum()
         )
         terms = {"tracking": tracking, "turning": turning, "cost": cost}
-        return c.tracking * tracking + c.turning * turning - cost, terms
+        return jnp.maximum(c.tracking * tracking + c.turning * turning - cost, 0), terms
 
     def _command(self, key: Array, dtype: Any) -> Array:
         c = self.constants
