@@ -17,7 +17,7 @@ MIXED = """
 <geom type="capsule" fromto="0 0 0 .3 0 0" size=".03" mass=".5"/>
 <body name="tip" pos=".3 0 0"><joint name="b" axis="0 1 0" frictionloss=".1" damping=".05"/>
 <geom type="capsule" fromto="0 0 0 .3 0 0" size=".03" mass=".3" condim="1"/></body></body>
-<body name="hung" pos="1.6 0 .6"><joint name="c" axis="0 1 0" pos="0 0 .3"/><joint axis="1 0 0" pos="0 0 .3"/><geom size=".04" mass=".2"/></body>
+<body name="hung" pos="1.6 0 .6"><joint name="c" axis="0 1 0" pos="0 0 .3"/><joint axis="1 0 0" pos="0 0 .3"/><geom size=".04" mass=".2" contype="0" conaffinity="0"/></body>
 </worldbody><equality><joint joint1="b" joint2="c" polycoef="0 .5 0 0 0"/></equality>
 <actuator><motor joint="a"/></actuator></mujoco>
 """
@@ -49,11 +49,11 @@ def test_derivatives_are_those_of_the_step_at_their_kappa():
 
     x = jnp.concatenate([data.qvel, jnp.array([0.1001, 0.012]), data.ctrl, jnp.array([0.01, 1.0, 1.0, 1.0])])
     forward, (converged, niter, pushed) = jax.jit(jax.jacfwd(outcome, has_aux=True))(x)
-    assert converged and niter <= 15 and np.abs(pushed).max() > 5
+    assert converged and niter <= 60 and np.abs(pushed).max() > 5  # the patient way
     backward, _ = jax.jit(jax.jacrev(outcome, has_aux=True))(x)
     np.testing.assert_allclose(backward, forward, atol=1e-9)
     eps = 1e-6
-    moved = x + eps * jnp.concatenate([jnp.eye(x.size), -jnp.eye(x.size)])
+    moved = x[None] + eps * jnp.concatenate([jnp.eye(x.size), -jnp.eye(x.size)])
     end, (converged, *_) = jax.jit(jax.vmap(outcome))(moved)
     assert converged.all()
     differences = (end[: x.size] - end[x.size :]).T / (2 * eps)
