@@ -25,7 +25,7 @@ def central_point(
 ) -> tuple[Point, Outcome]:
     """`solve(problem, theta, start, settings)`, differentiated implicitly with respect to theta (and nothing else).
 
-    Where (point, outcome) is `known`, found before, nothing is searched for at kappa.
+    `kappa_gradient` is []. Where (point, outcome) is `known`, found before, nothing is searched for at kappa.
     """
 
     @jax.custom_jvp
