@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
-from jaxsim.collision.ahead import look_ahead
+from jaxsim.collision.ahead import looking_ahead
 from jaxsim.collision.broadphase import Near, near_pairs, tiles
 from jaxsim.collision.budget import CELLS, TILES, budgets_of, group_name
 from jaxsim.collision.compact import chosen, gather
@@ -23,7 +23,7 @@ from jaxsim.collision.sdf.contact import sdf_contacts
 from jaxsim.collision.sdf.mesh import mesh_contacts
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape
 from jaxsim.collision.shapes import formed, shapes_of
-from jaxsim.collision.slots import ContactSlots, fill_slots, fixed_pairs, group_budget, pairs_of
+from jaxsim.collision.slots import ContactSlots, fill_slots, fixed_pairs, group_budget, less_gap, pairs_of
 from jaxsim.collision.table import Collider
 from jaxsim.collision.user import Kinds, collider_of
 from jaxsim.core.data import Data
@@ -44,9 +44,8 @@ def collide(m: Model, d: Data) -> ContactSlots | None:
         return None
     if m.opt.contact != ContactLaw.HARD:
         return _collide(m, d)
-    ahead = look_ahead(m, d)
-    slots = _collide(m.replace(geom_gap=m.geom_gap + ahead / 2, pair_gap=m.pair_gap + ahead), d)
-    return slots._replace(params=slots.params._replace(gap=slots.params.gap - ahead))
+    reaching, ahead = looking_ahead(m, d)
+    return less_gap(m, _collide(reaching, d), ahead)
 
 
 def _collide(m: Model, d: Data) -> ContactSlots:

@@ -122,6 +122,16 @@ def detected(m: Model, slots: ContactSlots) -> Array:
     return slots.dist <= params.margin + params.gap
 
 
+def less_gap(m: Model, slots: ContactSlots, more: Array) -> ContactSlots:
+    """The slots with the gaps of their pairs less by those of both geoms [ngeom] (m)."""
+    if slots.pair is not None and are_many(m):
+        both = of_geoms(m, slots, 0, more) + of_geoms(m, slots, 1, more)
+    else:
+        pairs = pairs_of(m)
+        both = take(more, pairs.geom1) + take(more, pairs.geom2)
+    return slots._replace(params=slots.params._replace(gap=slots.params.gap - both))
+
+
 def are_many(m: Model) -> bool:
     """Whether the candidate pairs are so many that nothing is computed for all of them but where they are."""
     return tiles(m.topology, int(m.opt.disableflags)) is not None

@@ -5,10 +5,11 @@ from typing import Any, Self
 import jax
 import numpy as np
 
+from jaxsim.core.enums import ContactLaw
 from jaxsim.core.fields import MODEL_REAL, OPTION_INT, OPTION_OWN, OPTION_REAL, SIZES, STAT_REAL, STATIC, Field
 from jaxsim.core.fields.field import Child
 from jaxsim.core.fields.model import ModelReals
-from jaxsim.core.fields.option import OptionInts, OptionReals, OwnInts, OwnReals, Statistics
+from jaxsim.core.fields.option import KAPPA_FLOAT32, OptionInts, OptionReals, OwnInts, OwnReals, Statistics
 from jaxsim.core.fields.static import Deduced, Sizes, Static
 from jaxsim.core.frames import exact_frames
 from jaxsim.core.kinds import KINDS, ByName
@@ -157,7 +158,15 @@ class Model(Record, ModelReals[jax.Array], Sizes, Static, Deduced):
             value = changes.get(f"{prefix}_springyield")
             if known(value):
                 self._check_yield(kind, prefix, np.asarray(value))
-        return super().replace(**changes)
+        changed = super().replace(**changes)
+        if isinstance(changed.opt, Option) and changed.opt.contact == ContactLaw.HARD:
+            changed._check_cones()
+        return changed
+
+    def _check_cones(self):
+        for name in ("geom_friction", "pair_friction"):
+            if numeric(value := self._values[name]) and np.any(np.asarray(value) < 0):
+                raise ValueError(f"{name} has negative numbers, of which the hard contact law makes no friction cones")
 
     def _check_friction(self, prefix: str, value: np.ndarray):
         has_row = getattr(self.topology, f"{prefix}_hasfriction")
@@ -228,6 +237,8 @@ def from_fields(source: Any, names: dict[str, list[str]]) -> Model:
         for name, field in MODEL_REAL.items()
     }
     options = {k: OPTION_OWN[k] if k in OPTION_OWN else _get(source.opt, k) for k in OPTION_REAL | OPTION_INT}
+    if dtype == np.float32:
+        options["kappa"] = KAPPA_FLOAT32
     opt = {k: _shaped(options[k], f, sizes, dtype) for k, f in OPTION_REAL.items()}
     ints = {k: _option(k, options[k]) for k in OPTION_INT}
     stat = {k: _shaped(_get(source.stat, k), f, sizes, dtype) for k, f in STAT_REAL.items()}

@@ -97,11 +97,12 @@ class Factors(NamedTuple):
 
 def form_of(s: Structure, slots: int) -> Form:
     """The form of a model's steps with so many contact slots."""
-    kinds = s.table.friction, ~s.table.friction & ~s.table.equality, s.table.equality
-    rows = [np.flatnonzero(kind) for kind in kinds]
+    bound, equal = s.table.friction, s.table.equality
+    loss, limit, equality = (np.flatnonzero(kind) for kind in (bound, ~bound & ~equal, equal))
     dim = s.table.contact_dim
-    groups = [(slots, dim)] * (slots > 0 and dim > 1) + [(len(rows[0]), 2)] * (len(rows[0]) > 0)
-    return Form(s, slots, *rows, np.argsort(np.concatenate(rows)), Cones(slots + len(rows[1]), tuple(groups)))
+    groups = [(slots, dim)] * (slots > 0 and dim > 1) + [(len(loss), 2)] * (len(loss) > 0)
+    place = np.argsort(np.concatenate([loss, limit, equality]))
+    return Form(s, slots, loss, limit, equality, place, Cones(slots + len(limit), tuple(groups)))
 
 
 def impact_problem(form: Form) -> Problem:

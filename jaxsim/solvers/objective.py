@@ -167,7 +167,7 @@ def gram_blocks(J: Array, K: Array) -> Array:
 
 
 def gram(a: Array, b: Array) -> Array:
-    """a^T b."""
+    """a^T b [n, n], for a and b [k, n]."""
     return lax.dot_general(a, b, (((0,), (0,)), ((), ())), precision=HIGHEST)
 
 

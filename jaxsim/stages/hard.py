@@ -94,26 +94,28 @@ def impact_of(m: Model, d: Data, mid: Intermediate) -> tuple[Form, Impact]:
     pos = jnp.where(s.table.equality, jnp.minimum(pos, h * RECOVERY), pos)
     on = s.table.equality & (rows.D > 0)
     rigid = RIGID[str(rows.D.dtype)] / jnp.where(on, rows.D, 1)
-    numbers = {
-        "p": problem_of(d.qM, mid.inertia, d.qfrc_smooth, rows),
-        "more": _implicit_part(m, d, mid),
-        "qvel": d.qvel,
-        "timestep": h,
-        "pos": pos,
-        "loss": h * rows.frictionloss,
-        "compliance": jnp.where(on, rigid, jnp.inf),
-        "inertia": m.stat.meaninertia,
-    }
+    step = Impact(
+        p=problem_of(d.qM, mid.inertia, d.qfrc_smooth, rows),
+        more=_implicit_part(m, d, mid),
+        qvel=d.qvel,
+        timestep=h,
+        pos=pos,
+        loss=h * rows.frictionloss,
+        compliance=jnp.where(on, rigid, jnp.inf),
+        gap=None,
+        live=None,
+        friction=None,
+        slide=None,
+        inertia=m.stat.meaninertia,
+    )
     if mid.slots is None:
-        return form, Impact(**numbers, gap=None, live=None, friction=None, slide=None)
+        return form, step
     live, contact = mid.slots.dist < NO_CONTACT, frictionless_masked(rows.contact)
-    slide = surface_velocity(m, d, mid.slots, s.table.contact_dim)[:, 1:] if m.hassurfacevel else None
-    return form, Impact(
-        **numbers,
+    return form, step._replace(
         gap=jnp.where(live, jnp.maximum(contact.pos, -h * RECOVERY), 1),
         live=live.astype(h.dtype),
         friction=contact.friction,
-        slide=slide,
+        slide=surface_velocity(m, d, mid.slots, s.table.contact_dim)[:, 1:] if m.hassurfacevel else None,
     )
 
 

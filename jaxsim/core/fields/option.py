@@ -77,4 +77,5 @@ OPTION_REAL = fields_of(OptionReals, OwnReals)
 OPTION_INT = fields_of(OptionInts, OwnInts)
 # what an option of our own is unless a model is told otherwise
 OPTION_OWN: dict[str, float] = {"kappa": 1e-6, "kappa_gradient": 1e-4, "contact": ContactLaw.SOFT}
+KAPPA_FLOAT32 = 1e-5  # with impulses times slips of 50 J the solver ended at this one, and not at 1e-6
 STAT_REAL = fields_of(Statistics)

@@ -25,20 +25,18 @@ def central_point(
 ) -> tuple[Point, Outcome]:
     """`solve(problem, theta, start, settings)`, differentiated implicitly with respect to theta (and nothing else).
 
-    Where (point, outcome) is `known`, found before, nothing is searched for at kappa.
+    `kappa_gradient` is []. Where (point, outcome) is `known`, found before, nothing is searched for at kappa.
     """
 
-    bounds = settings[3:]
-
     @jax.custom_jvp
-    def point(theta: Any, start: Any, traced: tuple, kappa_gradient: Array) -> tuple[Point, Outcome]:
-        return solve(problem, theta, start, Settings(*traced, *bounds)) if known is None else start
+    def point(theta: Any, start: Any, traced: dict[str, Any], kappa_gradient: Array) -> tuple[Point, Outcome]:
+        return solve(problem, theta, start, settings._replace(**traced)) if known is None else start
 
     @point.defjvp
     def _(primals, tangents):
         theta, _, traced, kappa_gradient = primals
         w, outcome = point(*primals)
-        further = settings._replace(kappa=kappa_gradient, tolerance=traced[1], accuracy=traced[2])
+        further = settings._replace(**traced)._replace(kappa=kappa_gradient)
         at, _ = central_point(problem, theta, w, further, kappa_gradient)
         _, change = jax.jvp(lambda theta: problem.residual(theta, at), (theta,), (tangents[0],))
         factors = problem.factor(theta, at)
@@ -46,7 +44,8 @@ def central_point(
         return (w, outcome), (step, jax.tree.map(_no_tangent, outcome))
 
     begin = start if known is None else known
-    return point(theta, lax.stop_gradient(begin), settings[:3], kappa_gradient)
+    traced: dict[str, Any] = {name: getattr(settings, name) for name in ("kappa", "tolerance", "accuracy")}
+    return point(theta, lax.stop_gradient(begin), traced, kappa_gradient)
 
 
 def _no_tangent(x: Array) -> Array | np.ndarray:

@@ -9,6 +9,11 @@ one smooth function. An iteration factors once and solves twice:
     corrector  the same with  b o c = kappa + sigma excess  and less the second order db o dc
     step       to tau of the way to the boundary, halved while both violations grow
 
+Friction is not the derivative of anything, so that this may run in circles (a foot that slides fast and is pressed
+down by its own friction does it). Who is not done after some iterations begins anew and follows the path: Newton steps
+to kappa e for the kappa of the start, then a third of it and so on, each only so long that b o c comes nearer. That
+takes 40 to 60 iterations, and was seen to end whenever the path is without a fold.
+
 Source: Dojo (Howell, Le Cleac'h et al. 2022), section V; Vandenberghe, CVXOPT, section 7.
 """
 
@@ -24,6 +29,9 @@ from jaxsim.solvers.interior_point.problem import Point, Problem
 Array = jax.Array
 
 SHARE = (0.95, 0.99)  # of the way to the boundary that a step goes, far from the solution and near it
+HASTE = 20  # iterations after which the way begins anew, along the path
+NEAR = 0.3  # of the target: so near counts as on the path, and so much nearer to zero the next place is
+PARTS = (1, 0.7, 0.5, 0.35, 0.25, 0.15, 0.08, 0.03, 0.01, 0.003)  # of a step, that are tried on that way
 ROUNDING = 4.0  # last digits that a sum of products may be wrong by
 
 
@@ -52,6 +60,8 @@ class _State(NamedTuple):
     complementarity: Array  # []
     iteration: Array  # [] int
     sound: Array  # [] bool: no step was infinite or a NaN
+    patient: Array  # [] bool: on the way that follows the path
+    target: Array  # [] kappa of the place on the path that this way is at
 
 
 def neutral(cones: Cones, a: Any, dtype: Any) -> Point:
@@ -71,15 +81,28 @@ def solve(problem: Problem, theta: Any, start: Point, settings: Settings) -> tup
         return s.sound & (s.iteration < settings.iterations) & ~_done(s, settings)
 
     def iterate(s: _State) -> _State:
-        step, tau = _direction(problem, theta, s, settings.kappa)
-        alpha = tau * jnp.minimum(step_length(problem.cones, s.w.b, step.b), step_length(problem.cones, s.w.c, step.c))
-        w, residual, complementarity = _searched(problem, theta, s, step, jnp.minimum(alpha, 1), settings)
+        step, alpha = _direction(problem, theta, s, settings)
+        w, residual, complementarity = _searched(problem, theta, s, step, alpha, settings)
         sound = jnp.isfinite(residual) & jnp.isfinite(complementarity)
         w = jax.tree.map(lambda new, old: jnp.where(sound, new, old), w, s.w)
-        return _State(w, residual, complementarity, s.iteration + 1, sound)
+        return _next(problem.cones, _State(w, residual, complementarity, s.iteration + 1, sound, s.patient, s.target))
+
+    def _next(cones: Cones, s: _State) -> _State:
+        """Begin anew and patiently where haste did not end; and go on along the path where its place is reached."""
+        anew = ~s.patient & ((s.iteration == HASTE) | ~s.sound) & ~_done(s, settings)
+        w, residual, complementarity = jax.tree.map(
+            lambda a, b: jnp.where(anew, a, b), (start, *first), (s.w, s.residual, s.complementarity)
+        )
+        there = _away(cones, w, s.target) <= NEAR * s.target
+        target = jnp.where(s.patient & there, jnp.maximum(NEAR * s.target, settings.kappa), s.target)
+        return _State(w, residual, complementarity, s.iteration, s.sound | anew, s.patient | anew, target)
 
     first = _violations(problem, theta, start, settings.kappa)
-    end = lax.while_loop(unfinished, iterate, _State(start, *first, jnp.zeros((), jnp.int32), jnp.ones((), bool)))
+    begin = _State(
+        start, *first, jnp.zeros((), jnp.int32), jnp.ones((), bool), jnp.zeros((), bool),
+        jnp.maximum(_mean(problem.cones, start.b, start.c), settings.kappa),
+    )  # fmt: skip
+    end = lax.while_loop(unfinished, iterate, begin)
     return end.w, Outcome(end.iteration, end.sound & _done(end, settings), end.residual, end.complementarity)
 
 
@@ -97,24 +120,50 @@ def _violations(problem: Problem, theta: Any, w: Point, kappa: Array) -> tuple[A
     return jnp.max(jnp.stack(largest)), jnp.max(away, initial=0)
 
 
-def _direction(problem: Problem, theta: Any, s: _State, kappa: Array) -> tuple[Point, Array]:
-    """The corrector's step, and how much of the way to the boundary it may go []."""
-    cones, w = problem.cones, s.w
+def _direction(problem: Problem, theta: Any, s: _State, settings: Settings) -> tuple[Point, Array]:
+    """The corrector's step, and how much of it is taken []."""
+    cones, w, kappa = problem.cones, s.w, settings.kappa
     e = jnp.asarray(unit(cones), w.b.dtype)
     factors = problem.factor(theta, w)
     r = jax.tree.map(jnp.negative, problem.residual(theta, w))
-    away = kappa * e - product(cones, w.b, w.c)
-    near = problem.solve(theta, w, factors, r, away)
-    alpha = jnp.minimum(jnp.minimum(step_length(cones, w.b, near.b), step_length(cones, w.c, near.c)), 1)
+    now = product(cones, w.b, w.c)
+    near = problem.solve(theta, w, factors, r, jnp.where(s.patient, s.target, kappa) * e - now)
+    alpha = jnp.minimum(_room(cones, w, near), 1)
     # cones may be far from kappa while their mean is near it, when some are too close to the boundary to move
     excess = jnp.maximum(_mean(cones, w.b, w.c) - kappa, s.complementarity)
     left = _mean(cones, w.b + alpha * near.b, w.c + alpha * near.c) - kappa
     left = jnp.maximum(left, (1 - alpha) * s.complementarity)
     ratio = jnp.clip(left / jnp.where(excess > 0, excess, 1), 0, 1)
     centring = ratio * ratio * ratio * excess
-    step = problem.solve(theta, w, factors, r, away + centring * e - product(cones, near.b, near.c))
+    step = problem.solve(theta, w, factors, r, (kappa + centring) * e - now - product(cones, near.b, near.c))
+    step = jax.tree.map(lambda x, y: jnp.where(s.patient, x, y), near, step)
     violation = jnp.maximum(s.residual, s.complementarity)
-    return step, jnp.clip(1 - violation * violation, *SHARE)
+    share = jnp.where(s.patient, SHARE[0], jnp.clip(1 - violation * violation, *SHARE))
+    alpha = jnp.minimum(share * _room(cones, w, step), 1)
+    return step, jnp.where(s.patient, _best(cones, s, step, alpha, settings), alpha)
+
+
+def _room(cones: Cones, w: Point, step: Point) -> Array:
+    """How often a step fits into the cones []."""
+    return jnp.minimum(step_length(cones, w.b, step.b), step_length(cones, w.c, step.c))
+
+
+def _best(cones: Cones, s: _State, step: Point, most: Array, settings: Settings) -> Array:
+    """The part of a step [], of some up to the most, after which b o c is nearest to where the path is followed to."""
+    parts = most * jnp.asarray(PARTS, most.dtype)
+
+    def after(alpha: Array) -> Array:
+        w = Point((), s.w.b + alpha * step.b, s.w.c + alpha * step.c)
+        return _away(cones, w, s.target) / s.target + jnp.where(s.residual > settings.tolerance, 1 - alpha, 0)
+
+    score = jax.vmap(after)(parts)
+    return jnp.max(jnp.where(score <= jnp.min(score), parts, 0))
+
+
+def _away(cones: Cones, w: Point, kappa: Array) -> Array:
+    """|b o c - kappa e| [], the length."""
+    away = product(cones, w.b, w.c) - kappa * jnp.asarray(unit(cones), w.b.dtype)
+    return jnp.sqrt(jnp.sum(away * away))
 
 
 def _mean(cones: Cones, b: Array, c: Array) -> Array:

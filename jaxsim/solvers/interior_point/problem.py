@@ -30,7 +30,7 @@ class Point(NamedTuple):
 
 
 def added(a: Any, step: Any, alpha: Array) -> Any:
-    """a + alpha step, for variables of a vector space."""
+    """a + alpha [] times a step, for variables of a vector space."""
     return jax.tree.map(lambda x, dx: x + alpha * dx, a, step)
 
 

@@ -1,0 +1,144 @@
+"""The hard contact law: closed forms, invariants, and derivatives against differences."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxsim as js
+from jaxsim.core.enums import ContactLaw
+
+# everything that pushes: a box that slides and spins, a chain with limits, friction loss, a motor, and a coupling
+MIXED = """
+<mujoco><option timestep="0.01"/><default><geom friction="0.5 0.02 0.001"/></default><worldbody>
+<geom type="plane" size="5 5 .1" condim="4"/>
+<body name="box" pos="0 0 .1"><freejoint/><geom name="box" type="box" size=".1 .12 .1" mass="1"/></body>
+<body pos="1 0 .6"><joint name="a" axis="0 1 0" range="-20 1" limited="true" damping=".2" frictionloss=".3"/>
+<geom type="capsule" fromto="0 0 0 .3 0 0" size=".03" mass=".5"/>
+<body name="tip" pos=".3 0 0"><joint name="b" axis="0 1 0" frictionloss=".1" damping=".05"/>
+<geom type="capsule" fromto="0 0 0 .3 0 0" size=".03" mass=".3" condim="1"/></body></body>
+<body name="hung" pos="1.6 0 .6"><joint name="c" axis="0 1 0" pos="0 0 .3"/><joint axis="1 0 0" pos="0 0 .3"/><geom size=".04" mass=".2" contype="0" conaffinity="0"/></body>
+</worldbody><equality><joint joint1="b" joint2="c" polycoef="0 .5 0 0 0"/></equality>
+<actuator><motor joint="a"/></actuator></mujoco>
+"""
+STATE = (0.6, -0.2, 0.0, 0.1, -0.05, 0.3, 1.0, -2.0, -0.5, 0.0)
+
+
+def _mixed(**options):
+    model = js.load(MIXED, contact="hard")
+    model = model.replace(opt=model.opt.replace(tolerance=1e-11, **options))
+    return model, js.make_data(model).replace(qvel=jnp.array(STATE), ctrl=jnp.array([2.0]))
+
+
+def test_derivatives_are_those_of_the_step_at_their_kappa():
+    """Both modes, with respect to all that a step depends on, against central differences of the step itself."""
+    model, data = _mixed(kappa=1e-4, kappa_gradient=1e-4)
+    box = model.geom("box").id
+
+    def outcome(x):
+        qvel, qpos, ctrl, timestep, friction, size, mass = jnp.split(x, np.cumsum([10, 2, 1, 1, 1, 1]))
+        m = model.replace(
+            opt=model.opt.replace(timestep=timestep[0]),
+            geom_friction=model.geom_friction * friction[0],
+            geom_size=model.geom_size.at[box].multiply(size[0]),
+            body_mass=model.body_mass * mass[0],
+        )
+        d = data.replace(qvel=qvel, ctrl=ctrl, qpos=data.qpos.at[jnp.array([2, 7])].set(qpos))
+        d = js.step(m, d)
+        return jnp.concatenate([d.qvel, d.qpos]), (d.solver_converged, d.solver_niter, d.qfrc_constraint)
+
+    x = jnp.concatenate([data.qvel, jnp.array([0.1001, 0.012]), data.ctrl, jnp.array([0.01, 1.0, 1.0, 1.0])])
+    forward, (converged, niter, pushed) = jax.jit(jax.jacfwd(outcome, has_aux=True))(x)
+    assert converged and niter <= 60 and np.abs(pushed).max() > 5  # the patient way
+    backward, _ = jax.jit(jax.jacrev(outcome, has_aux=True))(x)
+    np.testing.assert_allclose(backward, forward, atol=1e-9)
+    eps = 1e-6
+    moved = x[None] + eps * jnp.concatenate([jnp.eye(x.size), -jnp.eye(x.size)])
+    end, (converged, *_) = jax.jit(jax.vmap(outcome))(moved)
+    assert converged.all()
+    differences = (end[: x.size] - end[x.size :]).T / (2 * eps)
+    scale = 1 + np.abs(differences)
+    np.testing.assert_allclose(forward / scale, differences / scale, atol=1e-6)
+    alone, _ = jax.jit(outcome)(moved[3])
+    np.testing.assert_allclose(end[3], alone, atol=1e-12)
+
+
+def test_options_and_what_is_refused():
+    model, data = _mixed()
+    assert model.opt.contact is ContactLaw.HARD and float(model.opt.kappa_gradient) == 1e-4
+    assert js.load(MIXED).opt.contact is ContactLaw.SOFT
+    with pytest.raises(ValueError, match=r"opt.contact is 'firm': expected one of 'soft', 'hard'"):
+        model.opt.replace(contact="firm")
+    with pytest.raises(ValueError, match=r"opt.kappa is 0.0: it has to be positive"):
+        model.opt.replace(kappa=0.0)
+    with pytest.raises(ValueError, match="geom_friction has negative numbers"):
+        model.replace(geom_friction=-model.geom_friction)
+    with pytest.raises(ValueError, match="RK4 has no place for"):
+        jax.eval_shape(js.step, model.replace(opt=model.opt.replace(integrator="rk4")), data)
+    with pytest.raises(ValueError, match="inverse dynamics needs forces"):
+        jax.eval_shape(js.inverse, model, data)
+
+
+def test_impact_has_its_closed_form():
+    """A block is pressed down by m g and lifted by f: its gap is (b + sqrt(b^2 + 4 k h / m)) / 2, b = h^2 (f / m - g).
+
+    The paper's largest difference between kappa = 1e-4 and 1e-8 is 2.56e-3 m (k is the sum over touching contacts).
+    """
+    model = js.load(
+        '<mujoco><option timestep="0.1"/><worldbody><geom type="plane" size="5 5 .1"/><body pos="0 0 .25">'
+        '<joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/>'
+        '<geom type="box" size=".25 .25 .25" mass="1"/></body></worldbody></mujoco>',
+        contact="hard",
+    )
+    data = js.make_data(model)
+
+    @jax.jit
+    @jax.vmap
+    def gap(k, force):
+        m = model.replace(opt=model.opt.replace(kappa=k / 4))  # four corners touch
+        d = js.step(m, data.replace(qfrc_applied=jnp.stack([jnp.zeros_like(force), force])))
+        return d.qpos[1], d.solver_converged & (d.solver_niter <= 15)
+
+    force = np.append(np.linspace(0, 20, 21), 9.81)
+    k = np.repeat([2e-4 / 3, 2e-8 / 3], len(force))
+    gaps, good = gap(k, np.tile(force, 2))
+    b = 0.01 * (np.tile(force, 2) - 9.81)
+    np.testing.assert_allclose(gaps, (b + np.sqrt(b * b + 0.4 * k)) / 2, atol=1e-9)
+    assert good.all()
+    np.testing.assert_allclose(np.max(np.subtract(*np.split(np.asarray(gaps), 2))), 2.5562e-3, atol=1e-7)
+
+
+def _discrete_stop(h, mu=0.25, g=9.81, height=0.25):
+    """How far a cube flies and slides: Euler steps of a point that stops falling at height zero."""
+    way, fall, speed = 0.0, 0.0, np.hypot(4, 0.8)
+    while speed > 0:
+        fall += g * h
+        if height - h * fall <= 0:  # what stops it also brakes it
+            speed, fall = max(speed - mu * (fall - height / h), 0), height / h
+        height, way = height - h * fall, way + h * speed
+    return way
+
+
+def test_a_cube_slides_straight_and_stops():
+    """Friction cones of the paper's figure 5: the exact stop is 3.4550 m away, to which steps of 0.01 s add -0.02 m."""
+    model = js.load(
+        '<mujoco><option timestep="0.01"/><default><geom friction="0.25"/></default><worldbody>'
+        '<geom type="plane" size="5 5 .1"/><body pos="-1.5 -.5 .5"><freejoint/>'
+        '<geom type="box" size=".25 .25 .25" mass="1"/></body></worldbody></mujoco>',
+        contact="hard",
+    )
+    data = js.make_data(model).replace(qvel=jnp.array([4, 0.8, 0, 0, 0, 0]))
+
+    def step(d, _):
+        d = js.step(model, d)
+        return d, (d.qpos, d.solver_niter, d.solver_converged, jnp.min(d.contact.dist))
+
+    _, (q, niter, converged, dist) = jax.jit(lambda d: jax.lax.scan(step, d, length=400))(data)
+    assert converged.all() and niter.max() <= 15 and dist.min() > 0
+    way = np.asarray(q[-1, :2] - data.qpos[:2])
+    along, across = way @ [4, 0.8] / np.hypot(4, 0.8), way @ [-0.8, 4] / np.hypot(4, 0.8)
+    assert abs(along - _discrete_stop(0.01)) < 1e-3 and abs(across) < 1e-4
+    assert abs(_discrete_stop(1e-5) - 3.4550) < 1e-3
+    assert abs(2 * float(q[-1, 6])) < 1e-4  # yaw
+    assert np.abs(q[-1] - q[200]).max() < 1e-9  # nothing creeps
+    np.testing.assert_allclose(q[-1, 2], 0.25, atol=1e-4)
