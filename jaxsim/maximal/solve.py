@@ -7,8 +7,9 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxsim.core.topology import Topology
+from jaxsim.maximal import elimination
 from jaxsim.maximal.bodies import FASTEST
-from jaxsim.maximal.elimination import solve_tree
+from jaxsim.maximal.elimination import factor_tree, solve_tree
 from jaxsim.maximal.equations import Begin, Matrix, Unknowns, begin, guess, linearised, residual
 from jaxsim.maximal.forces import Forces
 from jaxsim.maximal.mechanism import Mechanism, State
@@ -26,18 +27,35 @@ class Solved(NamedTuple):
     residual: Array  # [] the largest, in N s, m or rad, before the last of Newton's steps
 
 
-def solve_bordered(t: Topology, a: Matrix, right: Unknowns) -> Unknowns:
-    """Solution [n, 12 + width], [rows] of a system with the matrix of a step; loops are eliminated last."""
-    columns = jnp.concatenate([right.link[:, :, None], a.columns], axis=2)
-    x = solve_tree(t, a.tree, columns)
-    if not len(right.loop):
-        return Unknowns(x[:, :, 0], right.loop)
-    through = jnp.einsum("rni,nik->rk", a.rows, x, precision="highest")
-    schur = -through[:, 1:]
+class Factors(NamedTuple):
+    """A factored `Matrix`."""
+
+    tree: elimination.Factors
+    rows: Array  # [rows, n, 12 + width]
+    through: Array  # [n, 12 + width, rows] the tree's solutions for the columns of loops
+    schur: Array  # [rows, rows] inverse of what is left for the loops
+
+
+def factor(t: Topology, a: Matrix) -> Factors:
+    """Eliminate the tree, and then the loops: their inverse [rows, rows]."""
+    tree = factor_tree(t, a.tree)
+    if not len(a.rows):
+        return Factors(tree, a.rows, a.columns, jnp.zeros((0, 0), a.rows.dtype))
+    through = solve_tree(t, tree, a.columns)
+    schur = -jnp.einsum("rni,nik->rk", a.rows, through, precision="highest")
     scale = jnp.max(jnp.abs(jnp.diagonal(schur)))
-    schur = schur + SOFTNESS * scale * jnp.eye(len(right.loop), dtype=schur.dtype)
-    loop = jnp.linalg.solve(schur, (right.loop - through[:, 0])[:, None])[:, 0]
-    return Unknowns(x[:, :, 0] - jnp.einsum("nik,k->ni", x[:, :, 1:], loop, precision="highest"), loop)
+    softened = schur + SOFTNESS * scale * jnp.eye(len(schur), dtype=schur.dtype)
+    return Factors(tree, a.rows, through, jnp.linalg.inv(softened))
+
+
+def solve_bordered(t: Topology, a: Factors, right: Unknowns) -> Unknowns:
+    """Solution [n, 12 + width], [rows] of a system with the matrix of a step; loops are eliminated last."""
+    x = solve_tree(t, a.tree, right.link[:, :, None])[:, :, 0]
+    if not len(right.loop):
+        return Unknowns(x, right.loop)
+    left = right.loop - jnp.einsum("rni,ni->r", a.rows, x, precision="highest")
+    loop = jnp.einsum("rk,k->r", a.schur, left, precision="highest")
+    return Unknowns(x - jnp.einsum("nik,k->ni", a.through, loop, precision="highest"), loop)
 
 
 def largest(u: Unknowns) -> Array:
@@ -47,27 +65,27 @@ def largest(u: Unknowns) -> Array:
 
 class _Search(NamedTuple):
     at: Unknowns
-    count: Array
+    done: Array  # [] steps
     size: Array  # of the residual at the point before
 
 
 def newton(mechanism: Mechanism, state: State, b: Begin, start: Unknowns) -> tuple[Unknowns, Solved]:
     """The unknowns [n, 12 + width], [rows] of a step: the step that starts from a residual near the square root of
     rounding is the last, which leaves rounding."""
-    small = 0.1 * jnp.sqrt(jnp.finfo(state.pos.dtype).eps)
+    t, small = mechanism.model.topology, 0.1 * jnp.sqrt(jnp.finfo(state.pos.dtype).eps)
 
     def searching(s: _Search) -> Array:
-        return (s.size > small) & (s.count < ITERATIONS)
+        return (s.size > small) & (s.done < ITERATIONS)
 
     def improved(s: _Search) -> _Search:
         error, derivative = linearised(mechanism, state, b, s.at)
-        change = solve_bordered(mechanism.model.topology, derivative, error)
+        change = solve_bordered(t, factor(t, derivative), error)
         at = _slowed(mechanism, jax.tree.map(jnp.subtract, s.at, change))
-        return _Search(at, s.count + 1, largest(error))
+        return _Search(at, s.done + 1, largest(error))
 
     infinite = jnp.full((), jnp.inf, state.pos.dtype)
     end = lax.while_loop(searching, improved, _Search(start, jnp.zeros((), jnp.int32), infinite))
-    return end.at, Solved(end.count, end.size)
+    return end.at, Solved(end.done, end.size)
 
 
 def _slowed(mechanism: Mechanism, u: Unknowns) -> Unknowns:
@@ -90,8 +108,9 @@ def _(primals, tangents):
     mechanism = primals[0]
     unknowns, how = solved(*primals)
 
-    _, change = jax.jvp(lambda *given: residual(*given, unknowns), primals, tangents)
+    _, change = jax.jvp(lambda m, s, f: residual(m, s, f, unknowns), primals, tangents)
     _, derivative = linearised(mechanism, primals[1], begin(*primals), unknowns)
-    moved = solve_bordered(mechanism.model.topology, derivative, jax.tree.map(jnp.negative, change))
+    t = mechanism.model.topology
+    moved = solve_bordered(t, factor(t, derivative), jax.tree.map(jnp.negative, change))
     nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, jax.dtypes.float0 if x.dtype == jnp.int32 else x.dtype), how)
     return (unknowns, how), (moved, nothing)
