@@ -21,6 +21,7 @@ def load(
     sdf: Mapping[str, Callable] | None = None,
     colliders: Mapping[tuple[str, str], Callable] | None = None,
     compile_only: bool = False,
+    contact: str | None = None,
 ) -> Model:
     """Compile an MJCF or URDF model.
 
@@ -38,6 +39,8 @@ def load(
             two names of geoms: of two shapes and a distance [] (m), giving Candidates (jaxsim.collision.shape).
         compile_only: return the Model even if some of its features cannot be simulated yet.
 
+        contact: law of contacts, "soft" (MuJoCo's, the default) or "hard" (Dojo's): `opt.contact`, which no file has.
+
     Returns:
         The Model, on the default device, reals in the default float type. Nothing is compiled by XLA.
 
@@ -47,12 +50,15 @@ def load(
             kind, 15,000 degrees of freedom, 134 million numbers in one array, and sizes of 1e18 m
             (jaxsim.mjcf.language.bounds).
         KeyError: `sdf` or `colliders` name no geom.
-        ValueError: the model has no budget of a name; the message lists them. Or `sdf` has a function for a geom of
-            another type, or one that does not give one number, or `colliders` one that gives no Candidates.
+        ValueError: the model has no budget of a name, or `contact` is no law; the message lists them. Or `sdf` has a
+            function for a geom of another type, or one that does not give one number, or `colliders` one that gives
+            no Candidates.
     """
     compiled = compile_mjcf(source, dict(assets) if assets else None, packages)
     try:
         model = from_fields(compiled, compiled.names)
+        if contact is not None:
+            model = model.replace(opt=model.opt.replace(contact=contact))
         place = lambda kind, index: _place(compiled, kind, index)  # noqa: E731
         return admit(model, max_contacts, compile_only, place, budgets, sdf, colliders)
     except MemoryError as error:

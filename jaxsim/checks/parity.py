@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsim.core.data import INPUTS, INTEGRATION_STATE, Data, make_data
-from jaxsim.core.fields import MODEL_REAL, OPTION_INT, OPTION_REAL, SIZES, STAT_REAL, STATIC
+from jaxsim.core.fields import MODEL_REAL, OPTION_INT, OPTION_OWN, OPTION_REAL, SIZES, STAT_REAL, STATIC
 from jaxsim.core.model import Model
 from jaxsim.step import forward, step
 
@@ -56,7 +56,7 @@ def field_errors(model: Model, mj: Any) -> dict[str, float | str]:
     """
     owners = (
         ("", model, mj, [n for n in (*SIZES, *STATIC, *MODEL_REAL) if n not in NOT_COMPARED]),
-        ("opt.", model.opt, mj.opt, [*OPTION_REAL, *OPTION_INT]),
+        ("opt.", model.opt, mj.opt, [n for n in (*OPTION_REAL, *OPTION_INT) if n not in OPTION_OWN]),
         ("stat.", model.stat, mj.stat, [*STAT_REAL]),
     )
     errors: dict[str, float | str] = {

@@ -8,6 +8,7 @@ import numpy as np
 
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
+from jaxsim.collision.ahead import look_ahead
 from jaxsim.collision.broadphase import Near, near_pairs, tiles
 from jaxsim.collision.budget import CELLS, TILES, budgets_of, group_name
 from jaxsim.collision.compact import chosen, gather
@@ -26,7 +27,7 @@ from jaxsim.collision.slots import ContactSlots, fill_slots, fixed_pairs, group_
 from jaxsim.collision.table import Collider
 from jaxsim.collision.user import Kinds, collider_of
 from jaxsim.core.data import Data
-from jaxsim.core.enums import MINVAL, DisableBit, GeomType
+from jaxsim.core.enums import MINVAL, ContactLaw, DisableBit, GeomType
 from jaxsim.core.model import Model
 
 Array = jax.Array
@@ -39,9 +40,17 @@ def collide(m: Model, d: Data) -> ContactSlots | None:
 
     Reads geom_xpos [ngeom, 3] (m) and geom_xmat [ngeom, 9].
     """
-    pairs, flags = pairs_of(m), int(m.opt.disableflags)
-    if not len(pairs):
+    if not len(pairs_of(m)):
         return None
+    if m.opt.contact != ContactLaw.HARD:
+        return _collide(m, d)
+    ahead = look_ahead(m, d)
+    slots = _collide(m.replace(geom_gap=m.geom_gap + ahead / 2, pair_gap=m.pair_gap + ahead), d)
+    return slots._replace(params=slots.params._replace(gap=slots.params.gap - ahead))
+
+
+def _collide(m: Model, d: Data) -> ContactSlots:
+    pairs, flags = pairs_of(m), int(m.opt.disableflags)
     plan, demand = tiles(m.topology, flags), {}
     params = pair_params(m, pairs) if plan is None else None
     near = None

@@ -23,7 +23,7 @@ from jaxsim.collision.params import PairParams, pair_params
 from jaxsim.collision.shape import NO_CONTACT, Candidates, make_frame
 from jaxsim.collision.user import Kinds, collider_of
 from jaxsim.core.data import Contact, Data, counted, empty_contact
-from jaxsim.core.enums import GeomType, WarningType
+from jaxsim.core.enums import ContactLaw, GeomType, WarningType
 from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology, per_topology
 
@@ -112,6 +112,14 @@ def slot_params(m: Model, slots: ContactSlots) -> PairParams:
     if slots.pair is None:
         return slots.params.rows(fixed_pairs(m))
     return slots.params if are_many(m) else slots.params.rows(slots.pair)
+
+
+def detected(m: Model, slots: ContactSlots) -> Array:
+    """[n] whether MuJoCo would list the contact of each slot: the hard law detects some that are farther away."""
+    if m.opt.contact != ContactLaw.HARD:
+        return slots.dist < NO_CONTACT
+    params = slot_params(m, slots)
+    return slots.dist <= params.margin + params.gap
 
 
 def are_many(m: Model) -> bool:

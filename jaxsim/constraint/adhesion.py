@@ -7,8 +7,7 @@ from jax import lax
 
 from jaxsim.algebra.select import put
 from jaxsim.algebra.tree import ancestor
-from jaxsim.collision.shape import NO_CONTACT
-from jaxsim.collision.slots import ContactSlots, of_slots, pairs_of
+from jaxsim.collision.slots import ContactSlots, detected, of_slots, pairs_of
 from jaxsim.constraint.contact import ContactRows
 from jaxsim.core.data import Data
 from jaxsim.core.enums import DisableBit, TrnType
@@ -29,7 +28,7 @@ def with_adhesion(
     if not len(chosen) or slots is None or contact is None:
         return d, moment
     holds = of_slots(m, slots, jnp.asarray(_holds(m, m.actuator_trnid[chosen, 0]), slots.dist.dtype))
-    holds = jnp.where((slots.dist < NO_CONTACT)[:, None], holds, 0)
+    holds = jnp.where(detected(m, slots)[:, None], holds, 0)
     count = jnp.maximum(jnp.sum(holds, axis=0), 1)
     total = lax.dot_general(holds, contact.J[:, 0], (((0,), (0,)), ((), ())), precision=lax.Precision.HIGHEST)
     arms, outputs = -total / count[:, None], m.actuator_outadr[chosen]

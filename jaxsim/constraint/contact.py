@@ -15,6 +15,7 @@ from jaxsim.collision.shape import NO_CONTACT
 from jaxsim.collision.slots import (
     ContactSlots,
     are_many,
+    detected,
     of_bodies,
     of_slots,
     pairs_of,
@@ -25,7 +26,7 @@ from jaxsim.constraint.impedance import impedance, reference, regularization
 from jaxsim.constraint.row_table import row_table
 from jaxsim.constraint.surface import surface_velocity
 from jaxsim.core.data import Data
-from jaxsim.core.enums import MAXIMP, MINIMP, MINVAL, Cone
+from jaxsim.core.enums import MAXIMP, MINIMP, MINVAL, Cone, ContactLaw
 from jaxsim.core.model import Model
 
 Array = jax.Array
@@ -73,10 +74,11 @@ def contact_rows(m: Model, d: Data, slots: ContactSlots) -> ContactRows:
     A pyramid edge is normal +- friction_i * axis_i, so its aref is the same combination of the axes' aref.
     """
     p, dim = slot_params(m, slots), row_table(m).contact_dim
-    active = touching = slots.dist < p.margin
+    # the hard law also minds what may touch within the step
+    active = touching = slots.dist < (NO_CONTACT if m.opt.contact == ContactLaw.HARD else p.margin)
     adhesion = None
     if m.hasadhesion:  # sticky surfaces also hold on to each other in the gap beyond the margin
-        adhesion = jnp.where(slots.dist < NO_CONTACT, slot_adhesion(m, slots), 0)
+        adhesion = jnp.where(detected(m, slots), slot_adhesion(m, slots), 0)
         active = touching | (adhesion != 0)
     # far from zero only in idle slots, where it would overflow in float32
     pos = jnp.where(active, slots.dist - p.margin, 0)

@@ -62,6 +62,13 @@ class Solver(IntEnum):
     DIAGONAL = 3
 
 
+class ContactLaw(IntEnum):
+    """Our own, not in MJCF: MuJoCo's convex penalties, or Dojo's complementarity; `opt.replace(contact="hard")`."""
+
+    SOFT = 0
+    HARD = 1
+
+
 class EqType(IntEnum):
     """mjtEq."""
 

@@ -5,10 +5,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxsim.core.fields import MODEL_REAL, OPTION_INT, OPTION_REAL, SIZES, STAT_REAL, STATIC, Field
+from jaxsim.core.fields import MODEL_REAL, OPTION_INT, OPTION_OWN, OPTION_REAL, SIZES, STAT_REAL, STATIC, Field
 from jaxsim.core.fields.field import Child
 from jaxsim.core.fields.model import ModelReals
-from jaxsim.core.fields.option import OptionInts, OptionReals, Statistics
+from jaxsim.core.fields.option import OptionInts, OptionReals, OwnInts, OwnReals, Statistics
 from jaxsim.core.fields.static import Deduced, Sizes, Static
 from jaxsim.core.kinds import KINDS, ByName
 from jaxsim.core.record import Record, register
@@ -23,8 +23,11 @@ SURFACES = (
 
 
 @register
-class Option(Record, OptionReals, OptionInts):
-    """Physics options under mjOption's names. Reals are traced; enums, flags and iteration counts static."""
+class Option(Record, OptionReals, OptionInts, OwnReals, OwnInts):
+    """Physics options under mjOption's names. Reals are traced; enums, flags and iteration counts static.
+
+    Those of the hard contact law are our own: `contact` ("soft" or "hard"), `kappa` and `kappa_gradient`.
+    """
 
     children = tuple(OPTION_REAL)
 
@@ -32,7 +35,17 @@ class Option(Record, OptionReals, OptionInts):
         return self._values[name] if name in self._values else dict(self._static)[name]
 
     def replace(self, **changes):
-        """A copy with options changed; changing an integer option compiles anew."""
+        """A copy with options changed; changing an integer option compiles anew, and its enumeration's names serve.
+
+        Raises:
+            ValueError: there is no member of that name, or a kappa is not positive.
+        """
+        for name in ("kappa", "kappa_gradient"):
+            value = changes.get(name)
+            if numeric(value) and not np.all(np.asarray(value) > 0):
+                raise ValueError(
+                    f"opt.{name} is {np.asarray(value)}: it has to be positive, such as {OPTION_OWN[name]}"
+                )
         static = dict(self._static)
         for name in [n for n in changes if n in static]:
             static[name] = _option(name, changes.pop(name))
@@ -152,6 +165,11 @@ class Model(Record, ModelReals[jax.Array], Sizes, Static, Deduced):
             )
 
 
+def numeric(value: Any) -> bool:
+    """Whether something is numbers that are there: not a tracer, nor a leaf of a tree of axes or shardings."""
+    return known(value) and isinstance(value, (int, float, np.ndarray, np.generic, jax.Array))
+
+
 def known(value: Any) -> bool:
     """Whether something is an array whose numbers are there, unlike those of arrays that are traced."""
     return value is not None and not isinstance(value, jax.core.Tracer)
@@ -178,8 +196,9 @@ def from_fields(source: Any, names: dict[str, list[str]]) -> Model:
     static |= {name: _static_array(source, field, sizes) for name, field in STATIC.items()}
     static |= deduced(source)
     reals = {name: _shaped(_get(source, name), field, sizes, dtype) for name, field in MODEL_REAL.items()}
-    opt = {k: _shaped(_get(source.opt, k), f, sizes, dtype) for k, f in OPTION_REAL.items()}
-    ints = {k: _option(k, _get(source.opt, k)) for k in OPTION_INT}
+    options = {k: OPTION_OWN[k] if k in OPTION_OWN else _get(source.opt, k) for k in OPTION_REAL | OPTION_INT}
+    opt = {k: _shaped(options[k], f, sizes, dtype) for k, f in OPTION_REAL.items()}
+    ints = {k: _option(k, options[k]) for k in OPTION_INT}
     stat = {k: _shaped(_get(source.stat, k), f, sizes, dtype) for k, f in STAT_REAL.items()}
     reals, opt, stat = jax.device_put((reals, opt, stat))
     topology = Topology(static, {kind: names.get(kind, []) for kind in KINDS})
@@ -211,4 +230,9 @@ def _shaped(value: Any, field: Field, sizes: Topology, dtype: Any) -> np.ndarray
 def _option(name: str, value: Any) -> int:
     """An integer option, in its enumeration if it has one."""
     enum = OPTION_INT[name].enum
+    if enum and isinstance(value, str):
+        if value.upper() not in enum.__members__:
+            choices = ", ".join(repr(member.name.lower()) for member in enum)
+            raise ValueError(f"opt.{name} is {value!r}: expected one of {choices}")
+        return enum[value.upper()]
     return enum(int(value)) if enum else int(value)

@@ -16,8 +16,7 @@ from jaxsim.algebra.select import gather_groups, take
 from jaxsim.algebra.tree import subtree
 from jaxsim.collision.compact import gather
 from jaxsim.collision.order import ContactOrder, contact_order
-from jaxsim.collision.shape import NO_CONTACT
-from jaxsim.collision.slots import ContactSlots, of_bodies, of_geoms
+from jaxsim.collision.slots import ContactSlots, detected, of_bodies, of_geoms
 from jaxsim.constraint.solution import Solution
 from jaxsim.core.data import Data
 from jaxsim.core.enums import MINVAL, ObjType
@@ -98,7 +97,7 @@ def _matches(m: Model, d: Data, s: np.ndarray, slots: ContactSlots) -> Array:
     objects = _geoms_of(m, m.sensor_objtype[s], m.sensor_objid[s]), _geoms_of(m, m.sensor_reftype[s], m.sensor_refid[s])
     table = jnp.asarray(np.concatenate(objects).T)
     (first1, first2), (second1, second2) = (jnp.split(of_geoms(m, slots, side, table).T, 2) for side in (0, 1))
-    counts = (slots.dist < NO_CONTACT)[None]
+    counts = detected(m, slots)[None]
     sites = np.flatnonzero(m.sensor_objtype[s] == ObjType.SITE)
     if len(sites):
         zone = in_sites(m, d, m.sensor_objid[s[sites]], slots.pos[None])

@@ -11,8 +11,7 @@ import numpy as np
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
 from jaxsim.collision.depth import FIELDS, depth
-from jaxsim.collision.shape import NO_CONTACT
-from jaxsim.collision.slots import ContactSlots, of_geoms, pairs_of
+from jaxsim.collision.slots import ContactSlots, detected, of_geoms, pairs_of
 from jaxsim.constraint.solution import Solution
 from jaxsim.core.data import Data
 from jaxsim.core.enums import GeomType, SensorType
@@ -63,7 +62,7 @@ def _touched(m: Model, slots: ContactSlots, geom: int, others: np.ndarray) -> Ar
     table = jnp.asarray(np.concatenate([_welded(m, geom)[:, None], is_other], axis=1))
     first, second = (of_geoms(m, slots, side, table) for side in (0, 1))
     pressed = (first[:, :1] & second[:, 1:]) | (second[:, :1] & first[:, 1:])
-    return jnp.any(pressed & (slots.dist < NO_CONTACT)[:, None], axis=0)
+    return jnp.any(pressed & detected(m, slots)[:, None], axis=0)
 
 
 def _depths(m: Model, d: Data, geoms: np.ndarray, points: Array) -> Array:

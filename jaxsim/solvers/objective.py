@@ -154,19 +154,19 @@ def hessian(s: Structure, p: Problem, r: RowValues) -> tuple[Array, Array]:
     diagonal = scatter_add(dof, curvature[: len(dof)], p.M.shape[0])
     H = p.M
     if p.contact is not None:
-        H = _gram_blocks(p.contact.J, s.law.hessian(p.contact, r.contact)) + H
+        H = gram_blocks(p.contact.J, s.law.hessian(p.contact, r.contact)) + H
     if p.J.shape[0]:
-        H = _gram(p.J, curvature[len(dof) :, None] * p.J) + H
+        H = gram(p.J, curvature[len(dof) :, None] * p.J) + H
     return H, diagonal
 
 
-def _gram_blocks(J: Array, K: Array) -> Array:
-    """sum_c J_c^T K_c J_c [nv, nv], for J [n, dim, nv] and symmetric K [n, dim, dim]."""
+def gram_blocks(J: Array, K: Array) -> Array:
+    """sum_c J_c^T K_c J_c [nv, nv], for J [n, dim, nv] and K [n, dim, dim]."""
     weighted = jnp.sum(K[:, :, :, None] * J[:, None], axis=2)
-    return _gram(as_matrix(J), as_matrix(weighted))
+    return gram(as_matrix(J), as_matrix(weighted))
 
 
-def _gram(a: Array, b: Array) -> Array:
+def gram(a: Array, b: Array) -> Array:
     """a^T b."""
     return lax.dot_general(a, b, (((0,), (0,)), ((), ())), precision=HIGHEST)
 

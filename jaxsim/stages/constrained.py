@@ -27,6 +27,7 @@ from jaxsim.solvers.objective import Problem, Structure, forces, mul_jt, problem
 from jaxsim.solvers.pgs import pgs
 from jaxsim.solvers.primal import Outcome, Settings, Start
 from jaxsim.solvers.sweeps import Stop
+from jaxsim.stages.hard import hard_acceleration, is_hard
 from jaxsim.stages.intermediate import Intermediate
 
 Array = jax.Array
@@ -40,6 +41,8 @@ def constrained_acceleration(m: Model, d: Data, mid: Intermediate, known: Any = 
     """
     if not is_constrained(m, mid):
         return constraint_forces(m, _ended(d.replace(qacc=d.qacc_smooth), _unsearched(d)), mid)
+    if is_hard(m):
+        return hard_acceleration(m, d, mid, known)
     if m.opt.solver == Solver.DIAGONAL:
         d, solution = _by_diagonal(m, d, mid)
     elif m.opt.solver == Solver.PGS:
@@ -120,7 +123,7 @@ def constraint_forces(m: Model, d: Data, mid: Intermediate) -> tuple[Data, Solut
 
 def solution_at(m: Model, d: Data, mid: Intermediate) -> Solution:
     """The constraint forces of a state after `forward`; those that do not follow from qacc are solved for again."""
-    again = m.opt.noslip_iterations > 0 or m.opt.solver in BY_FORCES
+    again = m.opt.noslip_iterations > 0 or m.opt.solver in BY_FORCES or is_hard(m)
     return constrained_acceleration(m, d, mid)[1] if again else constraint_forces(m, d, mid)[1]
 
 

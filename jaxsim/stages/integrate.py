@@ -30,6 +30,7 @@ from jaxsim.stages.effective import (
     standalone_free_bodies,
 )
 from jaxsim.stages.forward import forward, known_of
+from jaxsim.stages.hard import is_hard
 from jaxsim.stages.intermediate import Intermediate, found_in
 
 Array = jax.Array
@@ -67,7 +68,9 @@ def integrate(m: Model, d: Data, mid: Intermediate, known: Any = None) -> tuple[
     """
     if m.opt.integrator == Integrator.RK4:
         return _runge_kutta(m, d, mid, known)
-    if m.opt.integrator == Integrator.IMPLICITFAST:
+    if is_hard(m) and is_constrained(m, mid):  # which found the velocity at the end of the step
+        qacc = solved = d.qacc
+    elif m.opt.integrator == Integrator.IMPLICITFAST:
         qacc, solved = _implicitfast_acceleration(m, d, mid, known)
     elif m.opt.integrator == Integrator.IMPLICIT:
         qacc = solved = _implicit_acceleration(m, d, mid, known)

@@ -15,6 +15,7 @@ from jaxsim.sensors.table import sensors
 from jaxsim.stages.constrained import constraint_forces
 from jaxsim.stages.effective import continuous_acceleration
 from jaxsim.stages.forward import position_velocity
+from jaxsim.stages.hard import is_hard
 
 
 def inverse(m: Model, d: Data) -> Data:
@@ -23,6 +24,11 @@ def inverse(m: Model, d: Data) -> Data:
     The constraint forces follow from qacc directly: the penalties' gradient at J qacc - aref. Under the flag
     invdiscrete qacc is the change of velocity over a step, from which that of forward dynamics follows first.
     """
+    if is_hard(m):
+        raise ValueError(
+            'inverse dynamics needs forces that follow from accelerations, which those of opt.contact = "hard" do not; '
+            'use opt.replace(contact="soft")'
+        )
     d, mid = position_velocity(m, d)
     given = d.qacc
     if m.opt.enables(EnableBit.INVDISCRETE):

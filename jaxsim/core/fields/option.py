@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jaxsim.core.enums import Cone, Integrator, Solver
+from jaxsim.core.enums import Cone, ContactLaw, Integrator, Solver
 from jaxsim.core.fields.field import fields_of, integer, real
 
 if TYPE_CHECKING:  # the compiler reads these tables, without JAX
@@ -50,6 +50,19 @@ class OptionInts:
     sdf_iterations: int = integer("", "most iterations of the collision of signed distance fields")
 
 
+class OwnReals:
+    """Options that MuJoCo does not have, traced; of the hard contact law."""
+
+    kappa: Array = real("", "N s m, J", "impulse times gap, and the like of friction, that hard contacts are solved to")
+    kappa_gradient: Array = real("", "N s m, J", "the same, of the step whose derivatives those of a step are")
+
+
+class OwnInts:
+    """Options that MuJoCo does not have, compiled in."""
+
+    contact: ContactLaw = integer("", "law of contacts, limits, friction losses and equalities", ContactLaw)
+
+
 class Statistics:
     """Sizes and masses typical of the model, traced."""
 
@@ -60,6 +73,8 @@ class Statistics:
     center: Array = real("3", "m", "centre of the whole model")
 
 
-OPTION_REAL = fields_of(OptionReals)
-OPTION_INT = fields_of(OptionInts)
+OPTION_REAL = fields_of(OptionReals, OwnReals)
+OPTION_INT = fields_of(OptionInts, OwnInts)
+# what an option of our own is unless a model is told otherwise
+OPTION_OWN: dict[str, float] = {"kappa": 1e-6, "kappa_gradient": 1e-4, "contact": ContactLaw.SOFT}
 STAT_REAL = fields_of(Statistics)

@@ -1,0 +1,251 @@
+"""A step of velocities and impulses under hard constraints, as a problem of complementarity.
+
+    M (v+ - v) = h force + J^T impulses        momentum, with M + h B where damping is implicit
+    s = phi + h J_n v+                         gaps of contacts and limits at the end of the step
+    gamma s = kappa,  xi o eta = kappa e       impact, limits and friction (constraint/laws/hard.py)
+    J v+ + pos / h + R lambda = 0              equalities, R tiny
+
+The unknowns are v+ and lambda (free), and the pairs (gamma, s) of contacts and limits, (xi, eta) of contacts and of
+friction losses in cones. A Newton step condenses them to the velocities, to a matrix like the soft law's,
+
+    A = M + J^T K J,    K of a contact:  [[h gamma / s, 0], [coupling, friction slope]]
+
+whose coupling of friction to the normal force makes it unsymmetric. Its inverse serves both solves of an iteration
+and the derivatives.
+
+Source: Dojo (Howell, Le Cleac'h et al. 2022), section IV, in joint coordinates.
+"""
+
+import functools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxsim.algebra.select import scatter_add, take
+from jaxsim.algebra.structured import product
+from jaxsim.constraint.laws.hard import Friction, bound_step, friction_step
+from jaxsim.constraint.rows import RowValues
+from jaxsim.solvers import objective
+from jaxsim.solvers.interior_point.cones import Cones
+from jaxsim.solvers.interior_point.problem import Point, Problem
+from jaxsim.solvers.linear.inverse import inverse
+from jaxsim.solvers.objective import Structure, gram, gram_blocks, mul_j, mul_jt
+
+Array = jax.Array
+
+
+class Impact(NamedTuple):
+    """Numbers of one step, everything that may be differentiated: n scalar rows, k contact slots."""
+
+    p: objective.Problem  # of it M, its parts, qfrc_smooth and the Jacobians
+    more: Array | None  # [nv] or [nv, nv] what an implicit step adds to M
+    qvel: Array  # [nv] m/s, rad/s
+    timestep: Array  # [] s
+    pos: Array  # [n] m, rad: distances to limits, errors of equalities
+    loss: Array  # [n] N s, N m s: bounds of the impulses of friction losses
+    compliance: Array  # [n] 1/kg ...: R of equalities; infinite for those that are off
+    gap: Array | None  # [k] m; a positive number for idle slots
+    live: Array | None  # [k] 1 for contacts, 0 for idle slots
+    friction: Array | None  # [k, dim - 1] zero along axes that a contact does not have
+    slide: Array | None  # [k, dim - 1] m/s what moving surfaces add to the slip; None where none does
+    inertia: Array  # [] kg m^2 by which the momentum equations are divided
+
+
+class Form(NamedTuple):
+    """What is static of a step: whose scalar rows are of friction losses, limits and equalities, and the cones.
+
+    The positive numbers of the cones are the k contacts and then the limits; the second-order cones those of contacts,
+    if any has friction, and then the friction losses, if there are any.
+    """
+
+    s: Structure
+    slots: int
+    loss: np.ndarray
+    limit: np.ndarray
+    equality: np.ndarray
+    place: np.ndarray  # [n] where each row stands when the three are joined
+    cones: Cones
+
+
+class Errors(NamedTuple):
+    """Residuals of the equations, or right-hand sides of a step."""
+
+    momentum: Array  # [nv] m/s, rad/s
+    gap: Array  # [orthant] m, rad
+    head: list[Array]  # [n] for each group of cones: xi_0 less the impulse that bounds it
+    slip: list[Array]  # [n, dim - 1] for each group: eta_1: less the scaled slip
+    equality: Array  # m/s, rad/s
+
+
+class Speeds(NamedTuple):
+    """J v, by what it moves."""
+
+    closing: Array  # [orthant]
+    slip: list[Array]  # [n, dim - 1] for each group of cones, scaled as in eta
+    equality: Array
+
+
+class Factors(NamedTuple):
+    """Of the condensed system: the matrix and its inverse [nv, nv]."""
+
+    A: Array
+    inverse: Array
+
+
+def form_of(s: Structure, slots: int) -> Form:
+    """The form of a model's steps with so many contact slots."""
+    kinds = s.table.friction, ~s.table.friction & ~s.table.equality, s.table.equality
+    rows = [np.flatnonzero(kind) for kind in kinds]
+    dim = s.table.contact_dim
+    groups = [(slots, dim)] * (slots > 0 and dim > 1) + [(len(rows[0]), 2)] * (len(rows[0]) > 0)
+    return Form(s, slots, *rows, np.argsort(np.concatenate(rows)), Cones(slots + len(rows[1]), tuple(groups)))
+
+
+def impact_problem(form: Form) -> Problem:
+    """The problem of one step; its theta is an Impact, and its a is (v+ [nv], lambda [equalities])."""
+    return Problem(
+        form.cones,
+        functools.partial(_residual, form),
+        functools.partial(_factor, form),
+        functools.partial(_solve, form),
+    )
+
+
+def impulses(form: Form, t: Impact, w: Point) -> RowValues:
+    """Impulses (N s, N m s) along the scalar rows [n] and the contacts' axes [k, dim], or steps of them."""
+    numbers, vectors = form.cones.split(w.b)
+    loss = take(t.loss, form.loss) * vectors[-1][:, 1] if len(form.loss) else numbers[:0]
+    scalar = take(jnp.concatenate([loss, numbers[form.slots :], w.a[1]]), form.place)
+    if not form.slots:
+        return RowValues(scalar, None)
+    contact = numbers[: form.slots, None]
+    if t.friction.shape[1]:
+        contact = jnp.concatenate([contact, t.friction * vectors[0][:, 1:]], axis=1)
+    return RowValues(scalar, t.live[:, None] * contact)
+
+
+def _speeds(form: Form, t: Impact, v: Array) -> Speeds:
+    jv = mul_j(form.s, t.p, v)
+    closing, slip = [take(jv.scalar, form.limit)], []
+    if form.slots:
+        closing.insert(0, t.live * jv.contact[:, 0])
+        if t.friction.shape[1]:
+            slip.append(t.friction * jv.contact[:, 1:])
+    if len(form.loss):
+        slip.append(take(t.loss * jv.scalar, form.loss)[:, None])
+    return Speeds(jnp.concatenate(closing), slip, take(jv.scalar, form.equality))
+
+
+def _residual(form: Form, t: Impact, w: Point) -> Errors:
+    (v, equality), h = w.a, t.timestep
+    (b, cones), (c, duals) = form.cones.split(w.b), form.cones.split(w.c)
+    speeds = _speeds(form, t, v)
+    inertial = _inertial(form.s, t, v - t.qvel)
+    momentum = inertial - h * t.p.qfrc_smooth - mul_jt(form.s, t.p, impulses(form, t, w))
+    phi = [take(t.pos, form.limit)] if not form.slots else [t.gap, take(t.pos, form.limit)]
+    slips = list(speeds.slip)
+    if t.slide is not None:
+        slips[0] = slips[0] + t.friction * t.slide
+    on, R = _compliance(form, t)
+    return Errors(
+        momentum / t.inertia,
+        c - jnp.concatenate(phi) - h * speeds.closing,
+        [x[:, 0] - bound for x, bound in zip(cones, _bounds(form, b))],
+        [y[:, 1:] - slip for y, slip in zip(duals, slips)],
+        on * (speeds.equality + take(t.pos, form.equality) / h) + R * equality,
+    )
+
+
+def _bounds(form: Form, numbers: Array) -> list[Array]:
+    """What xi_0 of each group of cones is: the normal impulses of contacts, and 1 of friction losses."""
+    contact = [numbers[: form.slots]] * (len(form.cones.second) - (len(form.loss) > 0))
+    return contact + [jnp.ones(len(form.loss), numbers.dtype)] * (len(form.loss) > 0)
+
+
+def _compliance(form: Form, t: Impact) -> tuple[Array, Array]:
+    """1 for equalities that are on, 0 for others, and R, then 1: these have no impulse."""
+    R = take(t.compliance, form.equality)
+    on = jnp.isfinite(R)
+    return on.astype(R.dtype), jnp.where(on, R, 1)
+
+
+def _factor(form: Form, t: Impact, w: Point) -> Factors:
+    (b, cones), (c, duals) = form.cones.split(w.b), form.cones.split(w.c)
+    reduced = [friction_step(x, y, jnp.zeros_like(x)) for x, y in zip(cones, duals)]
+    stiffness, (on, R) = t.timestep * b / c, _compliance(form, t)
+    loss = take(t.loss, form.loss)
+    along = -loss * loss * reduced[-1].slip[:, 0, 0] if len(form.loss) else loss
+    scalar, nd = take(jnp.concatenate([along, stiffness[form.slots :], on / R]), form.place), len(form.s.table.dof)
+    A = t.p.M + _diagonal(scatter_add(form.s.table.dof, scalar[:nd], t.qvel.shape[0]))
+    if t.more is not None:
+        A = A + (t.more if t.more.ndim == 2 else _diagonal(t.more))
+    if t.p.J.shape[0]:
+        A = A + gram(t.p.J, scalar[nd:, None] * t.p.J)
+    if form.slots:
+        A = A + gram_blocks(t.p.contact.J, _contact_block(t, t.live * stiffness[: form.slots], reduced))
+    return Factors(A, inverse(A))
+
+
+def _contact_block(t: Impact, stiffness: Array, reduced: list[Friction]) -> Array:
+    """Minus the slopes of a contact's impulses along its axes [k, dim, dim]."""
+    K = stiffness[:, None, None]
+    if not t.friction.shape[1]:
+        return K
+    coupling = (t.friction * reduced[0].normal * stiffness[:, None])[:, :, None]
+    slope = -t.friction[:, :, None] * reduced[0].slip * t.friction[:, None]
+    top = jnp.concatenate([K, jnp.zeros_like(t.friction)[:, None]], axis=2)
+    return jnp.concatenate([top, jnp.concatenate([coupling, slope * t.live[:, None, None]], axis=2)], axis=1)
+
+
+def _solve(form: Form, t: Impact, w: Point, factors: Factors, r: Errors, s: Array) -> Point:
+    """A step of all variables, from one of the velocities: what follows if they stay, then how they move."""
+    still = _follow(form, t, w, r, s, None)
+    force = r.momentum * t.inertia + mul_jt(form.s, t.p, impulses(form, t, still))
+    dv = _times(factors.inverse, force)
+    dv = dv + _times(factors.inverse, force - _times(factors.A, dv))  # the digits that the inverse lost
+    return _follow(form, t, w, r, s, dv)
+
+
+def _follow(form: Form, t: Impact, w: Point, r: Errors, s: Array, dv: Array | None) -> Point:
+    """The step of all other variables that goes with dv [nv], which is zero if not given."""
+    (b, cones), (c, duals), (numbers, vectors) = (form.cones.split(x) for x in (w.b, w.c, s))
+    gap, slips, equality = r.gap, r.slip, r.equality
+    on, R = _compliance(form, t)
+    if dv is None:
+        dv = jnp.zeros_like(t.qvel)
+    else:
+        speeds = _speeds(form, t, dv)
+        gap = gap + t.timestep * speeds.closing
+        slips = [x + y for x, y in zip(slips, speeds.slip)]
+        equality = equality - on * speeds.equality
+    normal = (numbers - b * gap) / c
+    moved = _bounds(form, normal)
+    if len(form.loss):
+        moved[-1] = jnp.zeros_like(moved[-1])
+    db, dc = [], []
+    for xi, eta, right, slip, head, bound in zip(cones, duals, vectors, slips, r.head, moved):
+        first, change = (head + bound)[:, None], friction_step(xi, eta, right)
+        across = change.offset + change.normal * first + jnp.sum(change.slip * slip[:, None], axis=2)
+        dxi = jnp.concatenate([first, across], axis=1)
+        db.append(dxi)
+        dc.append(jnp.concatenate([bound_step(xi, eta, right, dxi, slip), slip], axis=1))
+    return Point((dv, equality / R), form.cones.join(normal, db), form.cones.join(gap, dc))
+
+
+def _inertial(s: Structure, t: Impact, x: Array) -> Array:
+    """(M + more) x [nv]."""
+    force = product(s.inertia_product, t.p.M, t.p.inertia, x)
+    if t.more is None:
+        return force
+    return force + (t.more * x if t.more.ndim == 1 else _times(t.more, x))
+
+
+def _diagonal(x: Array) -> Array:
+    return x[:, None] * jnp.eye(x.shape[0], dtype=x.dtype)
+
+
+def _times(A: Array, x: Array) -> Array:
+    return lax.dot(A, x, precision=lax.Precision.HIGHEST)

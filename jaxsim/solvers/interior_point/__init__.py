@@ -1,0 +1,1 @@
+"""Complementarity between variables in cones, relaxed by kappa: an interior-point solver."""

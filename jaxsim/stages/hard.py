@@ -1,0 +1,126 @@
+"""Velocities after a step under the hard contact law: what `opt.contact = "hard"` puts in place of mj_fwdConstraint.
+
+Everything that pushes is found at once for the whole step: qacc = (v+ - v) / h, and the forces are impulses / h. So
+what integrates implicitly is part of it: damping under Euler, the whole of M - h dF/dv under implicit and implicitfast
+(but for the gyroscopic blocks that the latter gives lone free bodies).
+"""
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jaxsim.collision.shape import NO_CONTACT
+from jaxsim.constraint.laws.soft import frictionless_masked
+from jaxsim.constraint.rows import count_rows
+from jaxsim.constraint.solution import Solution
+from jaxsim.constraint.surface import surface_velocity
+from jaxsim.core.data import Data
+from jaxsim.core.enums import ContactLaw, Integrator
+from jaxsim.core.model import Model
+from jaxsim.solvers.impacts import Form, Impact, form_of, impact_problem, impulses
+from jaxsim.solvers.interior_point.implicit import central_point
+from jaxsim.solvers.interior_point.predictor_corrector import Outcome, Settings, neutral
+from jaxsim.solvers.interior_point.problem import Point
+from jaxsim.solvers.objective import mul_jt, problem_of, structure_of
+from jaxsim.stages.effective import euler_diagonal, implicit_matrix, implicitfast_matrix, standalone_free_bodies
+from jaxsim.stages.intermediate import Intermediate
+
+Array = jax.Array
+
+RECOVERY = 1.0  # m/s, rad/s: at most so fast what starts beyond a limit or inside a surface comes back
+RIGID = {"float64": 1e-6, "float32": 1e-4}  # compliance of equalities, relative to the soft law's R
+HOLD = 1e-3  # a world whose equations are wrong by more than this is held
+
+
+def is_hard(m: Model) -> bool:
+    """Whether the contact law is Dojo's."""
+    return m.opt.contact == ContactLaw.HARD
+
+
+def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None = None) -> tuple[Data, Solution]:
+    """qacc [nv], qfrc_constraint [nv] and the constraint forces, as means over the step that follows.
+
+    `known` is the `found` of the Solution of an earlier evaluation at the same state.
+    """
+    if m.opt.integrator == Integrator.RK4:
+        raise ValueError(
+            'opt.contact = "hard" finds velocities at the end of a step, which RK4 has no place for; '
+            'use opt.replace(integrator="euler"), "implicit" or "implicitfast"'
+        )
+    form, t = impact_of(m, d, mid)
+    start = neutral(form.cones, (d.qvel + m.opt.timestep * d.qacc_smooth, jnp.zeros(len(form.equality))), d.qvel.dtype)
+    w, outcome = central_point(
+        impact_problem(form),
+        t,
+        lax.stop_gradient(start),
+        settings_of(m),
+        m.opt.kappa_gradient,
+        None if known is None else (known, unsearched(d)),
+    )
+    usable = jnp.isfinite(outcome.residual) & (outcome.residual <= HOLD)
+    h = m.opt.timestep
+    qacc = jnp.where(usable, w.a[0] - d.qvel, -d.qvel) / h
+    force = jax.tree.map(lambda x: jnp.where(usable, x, 0) / h, impulses(form, t, w))
+    d = d.replace(
+        qacc=qacc,
+        qfrc_constraint=mul_jt(form.s, t.p, force),
+        nefc=count_rows(m, mid.rows),
+        solver_niter=outcome.iterations,
+        solver_converged=outcome.converged,
+        solver_residual=outcome.residual,
+    )
+    return d, Solution(mid.slots, mid.rows, force, w)
+
+
+def unsearched(d: Data) -> Outcome:
+    """In place of how a solution was found that was known before."""
+    zero = jnp.zeros((), d.qvel.dtype)
+    return Outcome(jnp.zeros((), jnp.int32), jnp.ones((), bool), zero, zero)
+
+
+def settings_of(m: Model) -> Settings:
+    """The solver's options: as many iterations as MuJoCo's solvers, and what floats can tell apart."""
+    dtype = m.opt.timestep.dtype
+    eps = float(jnp.finfo(dtype).eps)
+    accuracy = jnp.asarray(max(1e-6, 1e4 * eps), dtype)
+    return Settings(m.opt.kappa, jnp.maximum(m.opt.tolerance, 100 * eps), accuracy, m.opt.iterations)
+
+
+def impact_of(m: Model, d: Data, mid: Intermediate) -> tuple[Form, Impact]:
+    """The numbers of the step from a state whose rows are `mid`'s."""
+    s, rows, h = structure_of(m), mid.rows, m.opt.timestep
+    form = form_of(s, 0 if mid.slots is None else mid.slots.dist.shape[0])
+    pos = jnp.maximum(rows.pos, -h * RECOVERY)
+    pos = jnp.where(s.table.equality, jnp.minimum(pos, h * RECOVERY), pos)
+    on = s.table.equality & (rows.D > 0)
+    rigid = RIGID[str(rows.D.dtype)] / jnp.where(on, rows.D, 1)
+    numbers = {
+        "p": problem_of(d.qM, mid.inertia, d.qfrc_smooth, rows),
+        "more": _implicit_part(m, d, mid),
+        "qvel": d.qvel,
+        "timestep": h,
+        "pos": pos,
+        "loss": h * rows.frictionloss,
+        "compliance": jnp.where(on, rigid, jnp.inf),
+        "inertia": m.stat.meaninertia,
+    }
+    if mid.slots is None:
+        return form, Impact(**numbers, gap=None, live=None, friction=None, slide=None)
+    live, contact = mid.slots.dist < NO_CONTACT, frictionless_masked(rows.contact)
+    slide = surface_velocity(m, d, mid.slots, s.table.contact_dim)[:, 1:] if m.hassurfacevel else None
+    return form, Impact(
+        **numbers,
+        gap=jnp.where(live, jnp.maximum(contact.pos, -h * RECOVERY), 1),
+        live=live.astype(h.dtype),
+        friction=contact.friction,
+        slide=slide,
+    )
+
+
+def _implicit_part(m: Model, d: Data, mid: Intermediate) -> Array | None:
+    """What the integrator adds to M: a diagonal [nv], a matrix [nv, nv], or nothing."""
+    if m.opt.integrator == Integrator.IMPLICIT:
+        return implicit_matrix(m, d, mid) - d.qM
+    if m.opt.integrator == Integrator.IMPLICITFAST:
+        return implicitfast_matrix(m, d, mid, standalone_free_bodies(m))[0]
+    return euler_diagonal(m, d)
