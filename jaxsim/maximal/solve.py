@@ -6,18 +6,20 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxsim.core.topology import Topology
-from jaxsim.maximal import elimination
 from jaxsim.maximal.bodies import FASTEST
-from jaxsim.maximal.elimination import factor_tree, solve_tree
-from jaxsim.maximal.equations import Begin, Matrix, Unknowns, begin, guess, linearised, residual
+from jaxsim.maximal.equations import Begin, Unknowns, begin, guess, linearised, residual
+from jaxsim.maximal.factor import factor, solve_bordered
 from jaxsim.maximal.forces import Forces
+from jaxsim.maximal.impacts import Theta, cones_of, impact_problem, touch_of
 from jaxsim.maximal.mechanism import Mechanism, State
+from jaxsim.solvers.interior_point.implicit import central_point
+from jaxsim.solvers.interior_point.predictor_corrector import Outcome, Settings, neutral
+from jaxsim.solvers.interior_point.problem import Point
 
 Array = jax.Array
 
 ITERATIONS = 25
-SOFTNESS = 1e-10  # of loops, relative: redundant rows share their impulse
+ROUNDS, HALVINGS = 50, 10  # of the interior-point solver, Dojo's
 
 
 class Solved(NamedTuple):
@@ -25,37 +27,6 @@ class Solved(NamedTuple):
 
     iterations: Array  # []
     residual: Array  # [] the largest, in N s, m or rad, before the last of Newton's steps
-
-
-class Factors(NamedTuple):
-    """A factored `Matrix`."""
-
-    tree: elimination.Factors
-    rows: Array  # [rows, n, 12 + width]
-    through: Array  # [n, 12 + width, rows] the tree's solutions for the columns of loops
-    schur: Array  # [rows, rows] inverse of what is left for the loops
-
-
-def factor(t: Topology, a: Matrix) -> Factors:
-    """Eliminate the tree, and then the loops: their inverse [rows, rows]."""
-    tree = factor_tree(t, a.tree)
-    if not len(a.rows):
-        return Factors(tree, a.rows, a.columns, jnp.zeros((0, 0), a.rows.dtype))
-    through = solve_tree(t, tree, a.columns)
-    schur = -jnp.einsum("rni,nik->rk", a.rows, through, precision="highest")
-    scale = jnp.max(jnp.abs(jnp.diagonal(schur)))
-    softened = schur + SOFTNESS * scale * jnp.eye(len(schur), dtype=schur.dtype)
-    return Factors(tree, a.rows, through, jnp.linalg.inv(softened))
-
-
-def solve_bordered(t: Topology, a: Factors, right: Unknowns) -> Unknowns:
-    """Solution [n, 12 + width], [rows] of a system with the matrix of a step; loops are eliminated last."""
-    x = solve_tree(t, a.tree, right.link[:, :, None])[:, :, 0]
-    if not len(right.loop):
-        return Unknowns(x, right.loop)
-    left = right.loop - jnp.einsum("rni,ni->r", a.rows, x, precision="highest")
-    loop = jnp.einsum("rk,k->r", a.schur, left, precision="highest")
-    return Unknowns(x - jnp.einsum("nik,k->ni", a.through, loop, precision="highest"), loop)
 
 
 def largest(u: Unknowns) -> Array:
@@ -114,3 +85,15 @@ def _(primals, tangents):
     moved = solve_bordered(t, factor(t, derivative), jax.tree.map(jnp.negative, change))
     nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, jax.dtypes.float0 if x.dtype == jnp.int32 else x.dtype), how)
     return (unknowns, how), (moved, nothing)
+
+
+def pressed(mechanism: Mechanism, state: State, forces: Forces) -> tuple[Point, Outcome]:
+    """The unknowns of a step with contacts or limits, and variables of the cones [size]; differentiable in both modes,
+    at opt.kappa_gradient."""
+    m = mechanism.model
+    theta = Theta(mechanism, state, begin(mechanism, state, forces), touch_of(mechanism, state))
+    start = neutral(cones_of(m), guess(mechanism, state), state.pos.dtype)
+    eps = jnp.finfo(state.pos.dtype).eps
+    accuracy = jnp.asarray(max(1e-6, 1e4 * float(eps)), state.pos.dtype)
+    settings = Settings(m.opt.kappa, 0.1 * jnp.sqrt(eps), accuracy, ROUNDS, HALVINGS)
+    return central_point(impact_problem(m), theta, start, settings, m.opt.kappa_gradient)
