@@ -27,6 +27,7 @@ class Solved(NamedTuple):
 
     iterations: Array  # []
     residual: Array  # [] the largest, in N s, m or rad, before the last of Newton's steps
+    converged: Array  # [] bool
 
 
 def largest(u: Unknowns) -> Array:
@@ -56,7 +57,7 @@ def newton(mechanism: Mechanism, state: State, b: Begin, start: Unknowns) -> tup
 
     infinite = jnp.full((), jnp.inf, state.pos.dtype)
     end = lax.while_loop(searching, improved, _Search(start, jnp.zeros((), jnp.int32), infinite))
-    return end.at, Solved(end.done, end.size)
+    return end.at, Solved(end.done, end.size, end.size <= small)
 
 
 def _slowed(mechanism: Mechanism, u: Unknowns) -> Unknowns:
@@ -83,7 +84,9 @@ def _(primals, tangents):
     _, derivative = linearised(mechanism, primals[1], begin(*primals), unknowns)
     t = mechanism.model.topology
     moved = solve_bordered(t, factor(t, derivative), jax.tree.map(jnp.negative, change))
-    nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, jax.dtypes.float0 if x.dtype == jnp.int32 else x.dtype), how)
+    nothing = jax.tree.map(
+        lambda x: jnp.zeros(x.shape, x.dtype if jnp.issubdtype(x.dtype, jnp.inexact) else jax.dtypes.float0), how
+    )
     return (unknowns, how), (moved, nothing)
 
 

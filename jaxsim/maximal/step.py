@@ -44,7 +44,7 @@ def stepped(
     forces = forces_at(m, state, ctrl, applied)
     if cones_of(m).size:
         point, outcome = pressed(mechanism, state, forces)
-        unknowns, how = point.a, Solved(outcome.iterations, outcome.residual)
+        unknowns, how = point.a, Solved(outcome.iterations, outcome.residual, outcome.converged)
     else:
         unknowns, how = solved(mechanism, state, forces)
     end, n = ahead(mechanism, state, unknowns), mechanism.structure.n
