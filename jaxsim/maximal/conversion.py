@@ -16,7 +16,7 @@ from jaxsim.core.topology import Topology, per_topology
 from jaxsim.dynamics.coordinates import positions_of, quats_of, write
 from jaxsim.dynamics.kinematics import kinematics
 from jaxsim.dynamics.position import differentiate_pos, integrate_pos
-from jaxsim.maximal.bodies import turn
+from jaxsim.maximal.bodies import product, transposed, turn
 from jaxsim.maximal.forces import to_dofs
 from jaxsim.maximal.joints import along, frames, gaps, motion, slots_of
 from jaxsim.maximal.mechanism import Mechanism, State
@@ -24,7 +24,7 @@ from jaxsim.maximal.structure import structure_of
 
 Array = jax.Array
 
-REFINEMENTS = 3  # of coordinates, by Newton's method from those of the state
+REFINEMENTS = 2  # of coordinates, by Newton's method from those of the state
 
 
 def poses(mechanism: Mechanism, qpos: Array) -> tuple[Array, Array]:
@@ -48,8 +48,8 @@ def to_maximal(mechanism: Mechanism, qpos: Array, qvel: Array, act: Array | None
         Poses and velocities of the n links, with the coordinates.
     """
     h = mechanism.model.opt.timestep
-    pos, quat = poses(mechanism, qpos)
-    before, turned = poses(mechanism, integrate_pos(mechanism.model, qpos, qvel, -h))
+    both = jnp.stack([qpos, integrate_pos(mechanism.model, qpos, qvel, -h)])
+    (pos, before), (quat, turned) = jax.vmap(lambda q: poses(mechanism, q))(both)
     ang = _inverse_turn(quaternion.mul(quaternion.conj(turned), quat), h)
     act = jnp.zeros(mechanism.model.na, qpos.dtype) if act is None else act
     return State(pos, quat, (pos - before) / h, ang, qpos, qvel, act)
@@ -75,24 +75,31 @@ def to_minimal(mechanism: Mechanism, state: State) -> tuple[Array, Array]:
     """
     m, h = mechanism.model, mechanism.model.opt.timestep
     qpos, qvel = lax.stop_gradient((state.qpos, state.qvel))
-    now = _coordinates(mechanism, state.pos, state.quat, qpos)
-    before = _coordinates(mechanism, *earlier(mechanism, state), integrate_pos(m, qpos, qvel, -h))
-    return now, differentiate_pos(m, h, before, now)
+    before, turned = earlier(mechanism, state)
+    near = jnp.stack([qpos, integrate_pos(m, qpos, qvel, -h)])
+    pos, quat = jnp.stack([state.pos, before]), jnp.stack([state.quat, turned])
+    now, then = jax.vmap(lambda *at: _coordinates(mechanism, *at))(pos, quat, near)
+    return now, differentiate_pos(m, h, then, now)
 
 
 def _coordinates(mechanism: Mechanism, pos: Array, quat: Array, near: Array) -> Array:
     """Coordinates [nq] of poses [n, 3], [n, 4], near others."""
-    m, s = mechanism.model, mechanism.structure
-    at = frames(pos, quat)
-    padding = np.where(s.dof < m.nv, 0.0, 1.0)[:, :, None] * np.eye(s.width)
-    one = jnp.ones((), pos.dtype)
-    for _ in range(REFINEMENTS if s.width else 0):
-        moves = motion(mechanism, slots_of(m, near))
-        columns, apart = along(mechanism, at, moves), gaps(mechanism, at, moves)
-        normal = jnp.einsum("nik,nil->nkl", columns, columns, precision="highest")
-        u = jnp.linalg.solve(normal + jnp.asarray(padding, pos.dtype), vector.matvec_t(columns, apart)[:, :, None])
-        near = integrate_pos(m, near, to_dofs(m.topology, u[:, :, 0]), one)
+    if mechanism.structure.width:
+        fixed = lax.stop_gradient((pos, quat))
+        near = lax.fori_loop(0, REFINEMENTS, lambda _, q: _refined(mechanism, *fixed, q), near)
+        near = _refined(mechanism, pos, quat, near)
     return _with_floating(mechanism, pos, quat, near)
+
+
+def _refined(mechanism: Mechanism, pos: Array, quat: Array, near: Array) -> Array:
+    """Coordinates [nq] from others by a step of Newton's method, least squares where poses do not fit."""
+    m, s, at = mechanism.model, mechanism.structure, frames(pos, quat)
+    moves = motion(mechanism, slots_of(m, near))
+    columns, apart = along(mechanism, at, moves), gaps(mechanism, at, moves)
+    padding = np.where(s.dof < m.nv, 0.0, 1.0)[:, :, None] * np.eye(s.width)
+    normal = product(transposed(columns), columns) + jnp.asarray(padding, pos.dtype)
+    u = jnp.linalg.solve(normal, vector.matvec_t(columns, apart)[:, :, None])
+    return integrate_pos(m, near, to_dofs(m.topology, u[:, :, 0]), jnp.ones((), pos.dtype))
 
 
 def _with_floating(mechanism: Mechanism, pos: Array, quat: Array, qpos: Array) -> Array:

@@ -20,6 +20,7 @@ import numpy as np
 from jax import lax
 
 from jaxsim.core.topology import Topology, per_topology
+from jaxsim.maximal.bodies import product
 from jaxsim.maximal.structure import structure_of
 
 Array = jax.Array
@@ -58,35 +59,60 @@ def _levels(t: Topology) -> _Levels:
     return _Levels(link, carrier, place[: s.n], gather)
 
 
-def solve_tree(t: Topology, blocks: Blocks, right: Array) -> Array:
+class Factors(NamedTuple):
+    """What a matrix becomes by elimination, by levels; from it follow solutions for any right-hand side."""
+
+    inverse: Array  # [levels, wide, b, b] of the blocks D, with what the links above left there
+    up: Array  # [levels, wide, b, 6] D^-1 B
+    down: Array  # [levels, wide, 6, b] C
+
+
+def factor_tree(t: Topology, blocks: Blocks) -> Factors:
+    """Eliminate links from the leaves to the world: inverses [levels, wide, b, b] of their blocks."""
+    levels = _levels(t)
+    b, wide = blocks.own.shape[1], levels.link.shape[1]
+    own, up, down = (_padded(x, levels.link) for x in blocks)
+    own = own + jnp.asarray((levels.link == len(blocks.own))[..., None, None] * np.eye(b), own.dtype)
+
+    def upwards(carried: Array, level):
+        own, up, down, gather = level
+        inverse = jnp.linalg.inv(own.at[:, :6, :6].add(-carried))
+        solved = product(inverse, up)
+        return _gathered(gather, product(down, solved)), (inverse, solved)
+
+    nothing = jnp.zeros((wide, 6, 6), own.dtype)
+    gather = jnp.asarray(levels.gather, own.dtype)
+    _, (inverse, solved) = lax.scan(upwards, nothing, (own, up, down, gather), reverse=True)
+    return Factors(inverse, solved, down)
+
+
+def solve_tree(t: Topology, factors: Factors, right: Array) -> Array:
     """Solutions [n, b, k] for right-hand sides [n, b, k]."""
     levels = _levels(t)
-    n, b, k = right.shape
-    wide = levels.link.shape[1]
-    own, up, down, right = (_padded(x, levels.link) for x in (*blocks, right))
-    own = own + jnp.asarray((levels.link == n)[..., None, None] * np.eye(b), own.dtype)
-    gather = jnp.asarray(levels.gather, own.dtype)
+    _, b, k = right.shape
+    gather = jnp.asarray(levels.gather, right.dtype)
+    nothing = jnp.zeros((levels.link.shape[1], 6, k), right.dtype)
 
-    def upwards(carry: Array, level):
-        own, up, down, right, gather = level
-        own = own.at[:, :6, :6].add(-carry[:, :, :6])
-        right = right.at[:, :6].add(-carry[:, :, 6:])
-        solved = jnp.linalg.solve(own, jnp.concatenate([up, right], axis=2))
-        effect = jnp.einsum("wij,wjk->wik", down, solved, precision="highest")
-        # what is put into the carrier's rows: its matrix loses C D^-1 B, its right-hand side C D^-1 r
-        return jnp.einsum("pw,wik->pik", gather, effect, precision="highest"), solved
-
-    nothing = jnp.zeros((wide, 6, 6 + k), own.dtype)
-    _, solved = lax.scan(upwards, nothing, (own, up, down, right, gather), reverse=True)
+    def upwards(carried: Array, level):
+        inverse, down, right, gather = level
+        solved = product(inverse, right.at[:, :6].add(-carried))
+        return _gathered(gather, product(down, solved)), solved
 
     def downwards(velocity: Array, level):
-        solved, gather = level
+        up, solved, gather = level
         above = jnp.einsum("pw,pik->wik", gather, velocity, precision="highest")
-        x = solved[:, :, 6:] - jnp.einsum("wij,wjk->wik", solved[:, :, :6], above, precision="highest")
+        x = solved - product(up, above)
         return x[:, :6], x
 
-    _, x = lax.scan(downwards, jnp.zeros((wide, 6, k), own.dtype), (solved, gather))
+    levelled = (factors.inverse, factors.down, _padded(right, levels.link), gather)
+    _, solved = lax.scan(upwards, nothing, levelled, reverse=True)
+    _, x = lax.scan(downwards, nothing, (factors.up, solved, gather))
     return x.reshape(-1, b, k)[levels.place]
+
+
+def _gathered(gather: Array, effect: Array) -> Array:
+    """What carriers [wide] get from the links [wide] that they carry."""
+    return jnp.einsum("pw,wik->pik", gather, effect, precision="highest")
 
 
 def _padded(x: Array, link: np.ndarray) -> Array:

@@ -12,7 +12,9 @@ from jaxsim.dynamics.position import integrate_pos
 from jaxsim.dynamics.tendon import tendon
 from jaxsim.maximal.bodies import momentum_behind
 from jaxsim.maximal.equations import gravity
+from jaxsim.maximal.impacts import gaps_at, touch_of
 from jaxsim.maximal.joints import frames, gaps, motion, slots_of
+from jaxsim.maximal.loops import straight_coordinates
 from jaxsim.maximal.mechanism import Mechanism, State
 
 Array = jax.Array
@@ -53,3 +55,10 @@ def violation(mechanism: Mechanism, state: State) -> Array:
     relative = motion(mechanism, slots_of(mechanism.model, state.qpos))
     apart = gaps(mechanism, frames(state.pos, state.quat), relative)
     return apart * jnp.asarray(~s.floating[:, None], dtype)
+
+
+def clearance(mechanism: Mechanism, state: State) -> Array:
+    """Gaps [k + l] of the points that may touch planes (m), and of coordinates to the ends of their ranges (m, rad)."""
+    m = mechanism.model
+    touch = touch_of(mechanism, state)
+    return gaps_at(mechanism, touch, frames(state.pos, state.quat), straight_coordinates(m, state.qpos))

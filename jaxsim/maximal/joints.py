@@ -34,7 +34,6 @@ class Slot(NamedTuple):
     moved: Array  # [n, 3] m, by the coordinates, along the axes before the turn
     turns: Array  # [n, 3, width]
     slides: Array  # [n, 3, width]
-    has_ball: bool
 
 
 def slots_of(m: Model, qpos: Array) -> list[Slot]:
@@ -59,7 +58,6 @@ def _slot(m: Model, qpos: Array, joint: np.ndarray, c) -> Slot:
         moved=x * straight.sum(1, keepdims=True),
         turns=axis[:, :, None] * hinge[:, None, :] + jnp.swapaxes(ball, 1, 2),
         slides=axis[:, :, None] * straight[:, None, :],
-        has_ball=bool(c.ball.any()),
     )
 
 
@@ -77,7 +75,7 @@ def motion(mechanism: Mechanism, slots: list[Slot], u: Array | None = None) -> M
     the coordinates."""
     pos, mat = mechanism.base_pos, rotation(mechanism.base_quat)
     slides, turns = [], []  # what coordinates do, in the carrier's axes; turns with the points they are about
-    for slot in slots:
+    for slot, column in zip(slots, columns_of(mechanism.model.topology)):
         slides.append(product(mat, slot.slides))
         point = pos + vector.matvec(mat, slot.anchor + slot.moved)
         mat, axes = product(mat, slot.turned), slot.turns
@@ -85,7 +83,7 @@ def motion(mechanism: Mechanism, slots: list[Slot], u: Array | None = None) -> M
             twist = vector.matvec(slot.turns, u)
             point = point + vector.matvec(slides[-1], u)
             mat = product(mat, exponential(twist))
-            axes = product(exponential_rate(twist), axes) if slot.has_ball else axes
+            axes = product(exponential_rate(twist), axes) if column.ball.any() else axes
         turns.append((point, product(mat, axes)))
         pos = point - vector.matvec(mat, slot.anchor)
     pos = pos + vector.matvec(mat, mechanism.com)

@@ -1,5 +1,6 @@
 """A Model in maximal coordinates: masses and frames of links, compiled from the same fields."""
 
+import functools
 from typing import NamedTuple
 
 import jax
@@ -8,9 +9,11 @@ import numpy as np
 
 from jaxsim.algebra import quaternion, vector
 from jaxsim.algebra.select import product, take
+from jaxsim.core.enums import DisableBit, EqType, JointType
 from jaxsim.core.model import Model, known
 from jaxsim.core.topology import Topology, per_topology
 from jaxsim.maximal.bodies import rotation
+from jaxsim.maximal.points import untouched
 from jaxsim.maximal.structure import Structure, structure_of
 
 Array = jax.Array
@@ -61,7 +64,8 @@ def from_model(model: Model, without: tuple[str, ...] = ()) -> Mechanism:
     Raises:
         ValueError: the model has something that is not simulated in maximal coordinates; all of it is named.
     """
-    problems = refused(model, without)
+    model = leaving_out(model, without)
+    problems = refused(model)
     if problems:
         raise ValueError("not simulated in maximal coordinates: " + "; ".join(problems))
     s, pos, quat = structure_of(model.topology), *in_link(model)
@@ -110,33 +114,44 @@ def _members(t: Topology) -> np.ndarray:
     return np.where(s.link[None] == np.arange(s.n)[:, None], 1.0, 0.0)
 
 
-def refused(m: Model, without: tuple[str, ...]) -> list[str]:
+FLAGS = {"contact": DisableBit.CONTACT, "limit": DisableBit.LIMIT, "frictionloss": DisableBit.FRICTIONLOSS}
+
+
+def leaving_out(m: Model, without: tuple[str, ...]) -> Model:
+    """The model with MuJoCo's flags set that disable what is left out."""
+    unknown = sorted(set(without) - set(FLAGS))
+    if unknown:
+        raise ValueError(f"without={unknown[0]!r} is not one of {', '.join(FLAGS)}")
+    flags = functools.reduce(int.__or__, (int(FLAGS[name]) for name in without), int(m.opt.disableflags))
+    return m.replace(opt=m.opt.replace(disableflags=flags))
+
+
+def refused(m: Model) -> list[str]:
     """What of a model is not simulated, a sentence each; empty where it all is."""
-    unknown = set(without) - {"contact", "limit", "frictionloss"}
-    found = [f"without={name!r} is not one of contact, limit, frictionloss" for name in sorted(unknown)]
     sizes = {"nmocap": "mocap bodies", "nplastic": "springs that yield", "nhistory": "delays"}
-    found += [f"{getattr(m, name)} {what}" for name, what in sizes.items() if getattr(m, name)]
+    found = [f"{getattr(m, name)} {what}" for name, what in sizes.items() if getattr(m, name)]
     if any(part is not None for part in m.extension):
         found.append("functions given to js.extend")
     found += [
         f"joint {m.topology.names['joint'][j] or j}: a free joint of a body with other joints"
-        for j in np.flatnonzero(m.jnt_type == 0)
+        for j in np.flatnonzero(m.jnt_type == JointType.FREE)
         if m.body_jntnum[m.jnt_bodyid[j]] > 1
     ]
-    return found + _inequalities(m, without) + _armature(m)
+    return found + _inequalities(m) + _couplings(m)
 
 
-def _inequalities(m: Model, without: tuple[str, ...]) -> list[str]:
+def _inequalities(m: Model) -> list[str]:
     found = []
-    if "limit" not in without and (np.any(m.jnt_limited) or np.any(m.tendon_limited)):
-        found.append('limits of joints or tendons (from_model(..., without=("limit",)) leaves them out)')
-    if "frictionloss" not in without and (np.any(m.dof_hasfriction) or np.any(m.tendon_hasfriction)):
+    turning = m.jnt_limited.astype(bool) & (m.jnt_type == JointType.BALL)
+    if not m.opt.disables(DisableBit.LIMIT) and (turning.any() or np.any(m.tendon_limited)):
+        found.append('limits of balls or tendons (from_model(..., without=("limit",)) leaves them out)')
+    if not m.opt.disables(DisableBit.FRICTIONLOSS) and (m.dof_hasfriction.any() or m.tendon_hasfriction.any()):
         found.append('friction of joints or tendons (without=("frictionloss",) leaves it out)')
-    if "contact" not in without and m.nconmax:
-        found.append('contacts (without=("contact",) leaves them out)')
-    return found
+    return found + [f'contacts of {what} (without=("contact",) leaves them out)' for what in untouched(m)]
 
 
-def _armature(m: Model) -> list[str]:
+def _couplings(m: Model) -> list[str]:
+    active = m.eq_type[np.asarray(m.eq_active0, bool)]
+    found = ["equalities of tendons"] if np.any(active == EqType.TENDON) else []
     tendons = m.tendon_armature
-    return ["armature of tendons"] if known(tendons) and np.any(np.asarray(tendons)) else []
+    return found + (["armature of tendons"] if known(tendons) and np.any(np.asarray(tendons)) else [])

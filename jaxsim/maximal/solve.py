@@ -6,17 +6,20 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxsim.core.topology import Topology
 from jaxsim.maximal.bodies import FASTEST
-from jaxsim.maximal.elimination import solve_tree
-from jaxsim.maximal.equations import Begin, Matrix, Unknowns, begin, guess, linearised, residual
+from jaxsim.maximal.equations import Begin, Unknowns, begin, guess, linearised, residual
+from jaxsim.maximal.factor import factor, solve_bordered
 from jaxsim.maximal.forces import Forces
+from jaxsim.maximal.impacts import Theta, cones_of, impact_problem, touch_of
 from jaxsim.maximal.mechanism import Mechanism, State
+from jaxsim.solvers.interior_point.implicit import central_point
+from jaxsim.solvers.interior_point.predictor_corrector import Outcome, Settings, neutral
+from jaxsim.solvers.interior_point.problem import Point
 
 Array = jax.Array
 
 ITERATIONS = 25
-SOFTNESS = 1e-10  # of loops, relative: redundant rows share their impulse
+ROUNDS, HALVINGS = 50, 10  # of the interior-point solver, Dojo's
 
 
 class Solved(NamedTuple):
@@ -24,20 +27,7 @@ class Solved(NamedTuple):
 
     iterations: Array  # []
     residual: Array  # [] the largest, in N s, m or rad, before the last of Newton's steps
-
-
-def solve_bordered(t: Topology, a: Matrix, right: Unknowns) -> Unknowns:
-    """Solution [n, 12 + width], [rows] of a system with the matrix of a step; loops are eliminated last."""
-    columns = jnp.concatenate([right.link[:, :, None], a.columns], axis=2)
-    x = solve_tree(t, a.tree, columns)
-    if not len(right.loop):
-        return Unknowns(x[:, :, 0], right.loop)
-    through = jnp.einsum("rni,nik->rk", a.rows, x, precision="highest")
-    schur = -through[:, 1:]
-    scale = jnp.max(jnp.abs(jnp.diagonal(schur)))
-    schur = schur + SOFTNESS * scale * jnp.eye(len(right.loop), dtype=schur.dtype)
-    loop = jnp.linalg.solve(schur, (right.loop - through[:, 0])[:, None])[:, 0]
-    return Unknowns(x[:, :, 0] - jnp.einsum("nik,k->ni", x[:, :, 1:], loop, precision="highest"), loop)
+    converged: Array  # [] bool
 
 
 def largest(u: Unknowns) -> Array:
@@ -47,27 +37,27 @@ def largest(u: Unknowns) -> Array:
 
 class _Search(NamedTuple):
     at: Unknowns
-    count: Array
+    done: Array  # [] steps
     size: Array  # of the residual at the point before
 
 
 def newton(mechanism: Mechanism, state: State, b: Begin, start: Unknowns) -> tuple[Unknowns, Solved]:
     """The unknowns [n, 12 + width], [rows] of a step: the step that starts from a residual near the square root of
     rounding is the last, which leaves rounding."""
-    small = 0.1 * jnp.sqrt(jnp.finfo(state.pos.dtype).eps)
+    t, small = mechanism.model.topology, 0.1 * jnp.sqrt(jnp.finfo(state.pos.dtype).eps)
 
     def searching(s: _Search) -> Array:
-        return (s.size > small) & (s.count < ITERATIONS)
+        return (s.size > small) & (s.done < ITERATIONS)
 
     def improved(s: _Search) -> _Search:
         error, derivative = linearised(mechanism, state, b, s.at)
-        change = solve_bordered(mechanism.model.topology, derivative, error)
+        change = solve_bordered(t, factor(t, derivative), error)
         at = _slowed(mechanism, jax.tree.map(jnp.subtract, s.at, change))
-        return _Search(at, s.count + 1, largest(error))
+        return _Search(at, s.done + 1, largest(error))
 
     infinite = jnp.full((), jnp.inf, state.pos.dtype)
     end = lax.while_loop(searching, improved, _Search(start, jnp.zeros((), jnp.int32), infinite))
-    return end.at, Solved(end.count, end.size)
+    return end.at, Solved(end.done, end.size, end.size <= small)
 
 
 def _slowed(mechanism: Mechanism, u: Unknowns) -> Unknowns:
@@ -90,8 +80,23 @@ def _(primals, tangents):
     mechanism = primals[0]
     unknowns, how = solved(*primals)
 
-    _, change = jax.jvp(lambda *given: residual(*given, unknowns), primals, tangents)
+    _, change = jax.jvp(lambda m, s, f: residual(m, s, f, unknowns), primals, tangents)
     _, derivative = linearised(mechanism, primals[1], begin(*primals), unknowns)
-    moved = solve_bordered(mechanism.model.topology, derivative, jax.tree.map(jnp.negative, change))
-    nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, jax.dtypes.float0 if x.dtype == jnp.int32 else x.dtype), how)
+    t = mechanism.model.topology
+    moved = solve_bordered(t, factor(t, derivative), jax.tree.map(jnp.negative, change))
+    nothing = jax.tree.map(
+        lambda x: jnp.zeros(x.shape, x.dtype if jnp.issubdtype(x.dtype, jnp.inexact) else jax.dtypes.float0), how
+    )
     return (unknowns, how), (moved, nothing)
+
+
+def pressed(mechanism: Mechanism, state: State, forces: Forces) -> tuple[Point, Outcome]:
+    """The unknowns of a step with contacts or limits, and variables of the cones [size]; differentiable in both modes,
+    at opt.kappa_gradient."""
+    m = mechanism.model
+    theta = Theta(mechanism, state, begin(mechanism, state, forces), touch_of(mechanism, state))
+    start = neutral(cones_of(m), guess(mechanism, state), state.pos.dtype)
+    eps = jnp.finfo(state.pos.dtype).eps
+    accuracy = jnp.asarray(max(1e-6, 1e4 * float(eps)), state.pos.dtype)
+    settings = Settings(m.opt.kappa, 0.1 * jnp.sqrt(eps), accuracy, ROUNDS, HALVINGS)
+    return central_point(impact_problem(m), theta, start, settings, m.opt.kappa_gradient)

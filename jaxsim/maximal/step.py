@@ -10,8 +10,9 @@ from jax import lax
 from jaxsim.maximal.conversion import coordinates_after
 from jaxsim.maximal.equations import Unknowns, ahead
 from jaxsim.maximal.forces import forces_at
+from jaxsim.maximal.impacts import cones_of
 from jaxsim.maximal.mechanism import Mechanism, State
-from jaxsim.maximal.solve import Solved, solved
+from jaxsim.maximal.solve import Solved, pressed, solved
 
 Array = jax.Array
 
@@ -27,7 +28,8 @@ def step(mechanism: Mechanism, state: State, ctrl: Array | None = None, applied:
 
     Returns:
         Poses and velocities at the end of the step. Momentum is kept to rounding where nothing acts from outside, and
-        joints hold to rounding at every step. (Dojo sections III-C and IV-A, without contact.)
+        joints hold to rounding at every step. Contacts and limits are hard: complementary at the step's end, up to
+        `opt.kappa`. (Dojo, sections III and IV.)
     """
     return stepped(mechanism, state, ctrl, applied)[0]
 
@@ -40,7 +42,11 @@ def stepped(
     ctrl = jnp.zeros(m.nu, dtype) if ctrl is None else ctrl
     applied = jnp.zeros(m.nv, dtype) if applied is None else applied
     forces = forces_at(m, state, ctrl, applied)
-    unknowns, how = solved(mechanism, state, forces)
+    if cones_of(m).size:
+        point, outcome = pressed(mechanism, state, forces)
+        unknowns, how = point.a, Solved(outcome.iterations, outcome.residual, outcome.converged)
+    else:
+        unknowns, how = solved(mechanism, state, forces)
     end, n = ahead(mechanism, state, unknowns), mechanism.structure.n
     pos, quat = end.pos[:n], end.quat[:n]
     qpos, qvel = coordinates_after(mechanism, state, (pos, quat), unknowns.speed)

@@ -21,6 +21,10 @@ ORDER = {
     ),
     "sensors": ("core algebra dynamics collision constraint", "they get the solution from stages, not the solver"),
     "stages": ("core algebra dynamics collision constraint solvers sensors", "they assemble all of the above"),
+    "maximal": (
+        "core algebra dynamics collision constraint solvers",
+        "other unknowns for the same Model: forces along joints and gaps of loops are those of the stages",
+    ),
     "step": ("core layout stages", "a step and its derivative are one equation of a batch's program"),
     "rollout": ("core layout step", "steps in a loop"),
     "queries": (
