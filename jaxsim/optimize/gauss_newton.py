@@ -20,6 +20,7 @@ from jaxsim.optimize.box_qp import box_qp
 Array = jax.Array
 
 DAMPINGS = np.array([0.0, 0.1, 10.0, 1e3])  # times the damping, tried at once
+LITTLE = 1e-3  # of a standard deviation of theta: a smaller change says nothing
 LEAST_DAMPING, MOST_DAMPING = 1e-9, 1e9
 
 
@@ -88,7 +89,8 @@ def fit(
         low: bounds of theta [n].
         high: bounds of theta [n].
         iterations: most of them.
-        tolerance: largest change of theta, relative to 1 + |theta|, that ends the search.
+        tolerance: largest change of theta, relative to 1 + |theta|, that ends the search; so does one that is little
+            beside the uncertainty of theta.
         robust: whether windows that do not fit lose weight.
     """
 
@@ -104,11 +106,14 @@ def fit(
         success = after[best] < before
         change, own_change = (jnp.where(success, step[best], 0) for step in steps)
         grown = jnp.where(success, jnp.maximum(dampings[best], search.damping * 0.01), search.damping * 1e4)
+        uncertain = change @ _reduced(system)[0] @ change  # in standard deviations, squared, times their scale
         small = jnp.max(jnp.abs(change) / (1 + jnp.abs(search.theta))) < tolerance
+        small |= uncertain < LITTLE**2 * before
         return _Search(
             search.theta + change,
             search.own + own_change,
-            jnp.clip(grown, LEAST_DAMPING, MOST_DAMPING * 10),
+            jnp.clip(grown, LITTLE = 1e-3  # of a standard deviation of theta: a smaller change says nothing
+LEAST_DAMPING, MOST_DAMPING * 10),
             search.steps + 1,
             search.history.at[search.steps].set(before),
             jnp.where(success, small, search.damping >= MOST_DAMPING),
