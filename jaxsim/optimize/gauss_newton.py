@@ -112,8 +112,7 @@ def fit(
         return _Search(
             search.theta + change,
             search.own + own_change,
-            jnp.clip(grown, LITTLE = 1e-3  # of a standard deviation of theta: a smaller change says nothing
-LEAST_DAMPING, MOST_DAMPING * 10),
+            jnp.clip(grown, LEAST_DAMPING, MOST_DAMPING * 10),
             search.steps + 1,
             search.history.at[search.steps].set(before),
             jnp.where(success, small, search.damping >= MOST_DAMPING),
