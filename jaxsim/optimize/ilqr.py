@@ -52,8 +52,8 @@ class Settings(NamedTuple):
     goal_tolerance: float = 1e-3
     penalty: float = 1.0
     penalty_factor: float = 10.0
-    penalty_most: float = 1e8
-    updates: int = 10
+    penalty_most: float = 1e5
+    updates: int = 20
 
 
 SETTINGS = Settings()
