@@ -193,8 +193,7 @@ class _Problem(NamedTuple):
         path = jax.tree.map(lambda new, old: jnp.where(success, new[best], old), tried, search.path)
         fallen = (before - after[best] < self.settings.tolerance * (1 + jnp.abs(after[best]))) & begun
         little = promised[0] <= self.settings.tolerance * (1 + jnp.abs(before))
-        free = search.regularisation <= self.settings.regularisation  # which makes any promise small
-        nowhere = policy.sound & little & free & begun
+        nowhere = policy.sound & little & begun
         regularisation, rate = self._regularisation(search, success)
         moved = search._replace(
             path=path,
