@@ -20,7 +20,7 @@ from jaxsim.optimize import identify, log, parameters, windows
 WANTED = {f"mass:{body}": log() for body in ("torso", "thigh", "shin", "foot")}
 WANTED |= {f"{field}:{joint}": log() for field in ("damping", "armature") for joint in ("hip", "knee", "ankle")}
 WANTED |= {"friction:foot": log()}
-TRAJECTORIES, STEPS, WINDOW = 64, 50, 25
+TRAJECTORIES, STEPS, WINDOW = 64, 100, 50
 
 
 def record(mj: mujoco.MjModel, rng: np.random.Generator) -> dict[str, np.ndarray]:

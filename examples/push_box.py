@@ -2,7 +2,7 @@
 
 python examples/push_box.py
 
-The tasks' settings are those of that paper: steps of 0.1 s, impulses on the centre of mass, costs and goals of position.
+As in that paper: ten steps of 0.1 s, impulses on the centre of mass, cost and goal on position and velocity.
 """
 
 import argparse
@@ -21,6 +21,7 @@ XML = """
   <option timestep="0.02" cone="elliptic"/>
   <worldbody>
     <light pos="0 0 3"/>
+    <site name="origin"/>
     <geom name="floor" type="plane" size="5 5 .1" friction="0.5"/>
     <body name="box" pos="0 0 0.25">
       <freejoint/>
@@ -34,7 +35,7 @@ XML = """
     <motor site="centre" refsite="origin" gear="0 0 1 0 0 0"/>
   </actuator>
 </mujoco>
-""".replace('<light pos="0 0 3"/>', '<light pos="0 0 3"/><site name="origin"/>')
+"""
 GOALS = {"right": (1.0, 0.0, 0.25), "up": (0.0, 0.0, 1.25)}
 LENGTH, SUBSTEPS = 10, 5
 

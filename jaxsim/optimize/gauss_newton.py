@@ -20,6 +20,7 @@ from jaxsim.optimize.box_qp import box_qp
 Array = jax.Array
 
 DAMPINGS = np.array([0.0, 0.1, 10.0, 1e3])  # times the damping, tried at once
+LITTLE = 1e-3  # of a standard deviation of theta: a smaller change says nothing
 LEAST_DAMPING, MOST_DAMPING = 1e-9, 1e9
 
 
@@ -65,7 +66,8 @@ class _Search(NamedTuple):
     damping: Array
     steps: Array
     history: Array
-    still: Array
+    small: Array
+    over: Array
     latest: _System
 
 
@@ -88,7 +90,8 @@ def fit(
         low: bounds of theta [n].
         high: bounds of theta [n].
         iterations: most of them.
-        tolerance: largest change of theta, relative to 1 + |theta|, that ends the search.
+        tolerance: largest change of theta, relative to 1 + |theta|, that ends the search; so does one that is little
+            beside the uncertainty of theta.
         robust: whether windows that do not fit lose weight.
     """
 
@@ -104,14 +107,18 @@ def fit(
         success = after[best] < before
         change, own_change = (jnp.where(success, step[best], 0) for step in steps)
         grown = jnp.where(success, jnp.maximum(dampings[best], search.damping * 0.01), search.damping * 1e4)
-        small = jnp.max(jnp.abs(change) / (1 + jnp.abs(search.theta))) < tolerance
+        newton = steps[0][0]  # without damping, which makes any step small
+        uncertain = newton @ _reduced(system)[0] @ newton  # in standard deviations, squared, times their scale
+        small = jnp.max(jnp.abs(newton) / (1 + jnp.abs(search.theta))) < tolerance
+        small |= uncertain < LITTLE**2 * before
         return _Search(
             search.theta + change,
             search.own + own_change,
             jnp.clip(grown, LEAST_DAMPING, MOST_DAMPING * 10),
             search.steps + 1,
             search.history.at[search.steps].set(before),
-            jnp.where(success, small, search.damping >= MOST_DAMPING),
+            small,
+            small | (~success & (search.damping >= MOST_DAMPING)),
             system,
         )
 
@@ -124,12 +131,13 @@ def fit(
         damping=jnp.asarray(1e-3, theta.dtype),
         steps=jnp.array(0),
         history=jnp.zeros(iterations, theta.dtype),
-        still=jnp.array(False),
+        small=jnp.array(False),
+        over=jnp.array(False),
         latest=none,
     )
-    end = lax.while_loop(lambda s: ~s.still & (s.steps < iterations), iterate, start)
+    end = lax.while_loop(lambda s: ~s.over & (s.steps < iterations), iterate, start)
     last = end.latest
-    return Fit(end.theta, end.own, last.residuals, last.weights, _reduced(last)[0], end.history, end.steps, end.still)
+    return Fit(end.theta, end.own, last.residuals, last.weights, _reduced(last)[0], end.history, end.steps, end.small)
 
 
 def _linearised(residuals: Callable, theta: Array, own: Array, robust: bool) -> _System:

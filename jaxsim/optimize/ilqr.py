@@ -52,8 +52,8 @@ class Settings(NamedTuple):
     goal_tolerance: float = 1e-3
     penalty: float = 1.0
     penalty_factor: float = 10.0
-    penalty_most: float = 1e8
-    updates: int = 10
+    penalty_most: float = 1e5
+    updates: int = 20
 
 
 SETTINGS = Settings()
@@ -142,7 +142,7 @@ def ilqr(
     path, violation = search.path, _largest(search.path.goal)
     states = jax.tree.map(lambda x, end: jnp.concatenate([x[:, 0], end[None]]), path.steps, path.end)
     index = jnp.minimum(jnp.arange(settings.iterations + 1), search.rollouts - 1)
-    reached = search.settled & (violation <= settings.goal_tolerance)
+    reached = search.settled & (violation <= settings.goal_tolerance) & jnp.isfinite(path.cost)
     return Plan(
         path.ctrl, states, search.gains, path.cost, violation, search.history[index], search.rollouts - 1, reached
     )
@@ -192,7 +192,8 @@ class _Problem(NamedTuple):
         success = better[best] & tried.faultless[best]
         path = jax.tree.map(lambda new, old: jnp.where(success, new[best], old), tried, search.path)
         fallen = (before - after[best] < self.settings.tolerance * (1 + jnp.abs(after[best]))) & begun
-        nowhere = policy.sound & (promised[0] <= self.settings.tolerance * (1 + jnp.abs(before))) & begun
+        little = promised[0] <= self.settings.tolerance * (1 + jnp.abs(before))
+        nowhere = policy.sound & little & begun
         regularisation, rate = self._regularisation(search, success)
         moved = search._replace(
             path=path,

@@ -60,6 +60,7 @@ def recorded(mj, count=6, steps=30):
     for i in range(count):
         mujoco.mj_resetData(mj, d)
         d.qpos[:3] = rng.uniform(-1, 1, 3)
+        d.qpos[3] = -1e-3  # the puck rests on the floor, well in touch
         d.qvel[:3] = rng.uniform(-2, 2, 3)
         for t in range(steps + 1):
             qpos[i, t], qvel[i, t] = d.qpos, d.qvel
