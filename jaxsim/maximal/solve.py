@@ -19,7 +19,7 @@ from jaxsim.solvers.interior_point.problem import Point
 Array = jax.Array
 
 ITERATIONS = 25
-ROUNDS, HALVINGS = 50, 10  # of the interior-point solver, Dojo's
+ROUNDS, HALVINGS = 100, 10  # of the interior-point solver; where sliding ends it may take 50
 
 
 class Solved(NamedTuple):

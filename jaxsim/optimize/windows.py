@@ -6,6 +6,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 
 import jaxsim as js
 
@@ -33,7 +34,7 @@ class Windows(NamedTuple):
 
 
 def windows(
-    model: js.Model, recorded: Mapping[str, Array], length: int, *, stride: int | None = None, substeps: int = 1
+    model: js.Model, recorded: Mapping[str, ArrayLike], length: int, *, stride: int | None = None, substeps: int = 1
 ) -> Windows:
     """Cut trajectories into windows that start from the recorded states.
 
@@ -53,12 +54,12 @@ def windows(
         raise ValueError(f"length is {length}, expected 1 to {steps}, the control steps of a trajectory")
     first = np.arange(0, steps - length + 1, stride or length)
 
-    def cut(x: Array, shift: int) -> Array:
+    def cut(x: ArrayLike, shift: int) -> Array:
         """[N * windows, length, ...] of [N, T, ...]."""
         chosen = jnp.asarray(x)[:, first[:, None] + shift + np.arange(length)]
         return chosen.reshape(count * len(first), length, *chosen.shape[3:])
 
-    def begin(x: Array) -> Array:
+    def begin(x: ArrayLike) -> Array:
         chosen = jnp.asarray(x)[:, first]
         return chosen.reshape(count * len(first), *chosen.shape[2:])
 
@@ -70,7 +71,7 @@ def windows(
     return Windows(start, cut(recorded["ctrl"], 0), measured, substeps)
 
 
-def _sizes(model: js.Model, recorded: Mapping[str, Array]) -> tuple[int, int]:
+def _sizes(model: js.Model, recorded: Mapping[str, ArrayLike]) -> tuple[int, int]:
     """How many trajectories of how many control steps; a ValueError where they do not fit the model."""
     needed = ["qpos", "qvel", "ctrl", *(["act"] if model.na else [])]
     missing = [name for name in needed if name not in recorded]

@@ -35,8 +35,8 @@ def test_a_cube_slides_straight_and_stops_where_coulomb_says(optimized):
 
     end, (qpos, how, gap) = jax.jit(lambda s: jax.lax.scan(advance, s, None, 1500))(state)
     assert gap.min() > 0  # nothing ever enters a surface, or leaves its range
-    # where the cube stops sliding one step of the 1500 does not get to kappa in 50 iterations, and goes on from there
-    assert how.converged.sum() >= 1499 and how.iterations[how.converged].max() <= 20
+    assert how.converged.all()
+    assert np.sort(how.iterations)[-5] <= 20  # but for the few steps in which the cube stops sliding
     along, across = np.array([4, 0.8]) / np.hypot(4, 0.8), np.array([-0.8, 4]) / np.hypot(4, 0.8)
     moved = np.asarray(qpos[:, :2]) - np.array([-1.5, -0.5])
     assert abs(moved[-1] @ along - 3.4550) < 0.005 * 3.4550
