@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxsim.algebra import quaternion, vector
 from jaxsim.algebra.select import product, take
-from jaxsim.core.enums import DisableBit, EqType, JointType
+from jaxsim.core.enums import DisableBit, EqType, JointType, TrnType
 from jaxsim.core.model import Model, known
 from jaxsim.core.topology import Topology, per_topology
 from jaxsim.maximal.bodies import rotation
@@ -147,7 +147,12 @@ def _inequalities(m: Model) -> list[str]:
         found.append('limits of balls or tendons (from_model(..., without=("limit",)) leaves them out)')
     if not m.opt.disables(DisableBit.FRICTIONLOSS) and (m.dof_hasfriction.any() or m.tendon_hasfriction.any()):
         found.append('friction of joints or tendons (without=("frictionloss",) leaves it out)')
-    return found + [f'contacts of {what} (without=("contact",) leaves them out)' for what in untouched(m)]
+    if m.opt.disables(DisableBit.CONTACT):
+        return found
+    surfaces = {"moving surfaces": m.hassurfacevel, "surfaces that stick": m.hasadhesion}
+    surfaces["actuators that make bodies stick"] = bool(np.any(m.actuator_trntype == TrnType.BODY))
+    kinds = untouched(m) + [what for what, present in surfaces.items() if present]
+    return found + [f'contacts of {what} (without=("contact",) leaves them out)' for what in kinds]
 
 
 def _couplings(m: Model) -> list[str]:

@@ -193,3 +193,11 @@ def test_what_is_not_simulated_is_named():
         maximal.from_model(model)
     with pytest.raises(ValueError, match="without='limits' is not one of contact, limit, frictionloss"):
         maximal.from_model(model, without=(*ALL, "limits"))
+    sticky = js.load(
+        """<mujoco><worldbody><geom type="plane" size="1 1 1" surfacevel="1 0 0 0 0 0"/>
+        <body name="ball"><freejoint/><geom size=".1" adhesion="1"/></body></worldbody>
+        <actuator><adhesion body="ball" ctrlrange="0 1"/></actuator></mujoco>"""
+    )
+    with pytest.raises(ValueError, match=r"moving surfaces.*surfaces that stick.*actuators that make bodies stick"):
+        maximal.from_model(sticky)
+    maximal.from_model(sticky, without=("contact",))
