@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxsim.core.data import INTEGRATION_STATE, Data
+from jaxsim.core.data import INPUTS, INTEGRATION_STATE, Data
 from jaxsim.core.model import Model
 from jaxsim.core.shapes import check
 from jaxsim.layout import batched, read_by
@@ -168,8 +168,8 @@ def _control_step(settings: _Settings, model: Model, carry: _Carry, given: Any) 
 
 
 def _read(data: Data) -> dict[str, Array]:
-    """The integration state and the controls: what changes from step to step of all that a step reads."""
-    return {name: getattr(data, name) for name in (*INTEGRATION_STATE, "ctrl", "warning", "peak")}
+    """All that a step reads: the integration state and the inputs, which a world that is reset loses."""
+    return {name: getattr(data, name) for name in (*INTEGRATION_STATE, *INPUTS, "warning", "peak")}
 
 
 def _stopped(result: tuple[_Carry, Any], settings: _Settings) -> tuple[_Carry, Any]:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import jaxsim as js
+from jaxsim.core.data import INPUTS, INTEGRATION_STATE
 from jaxsim.dynamics.kinematics import poses_of
 from jaxsim.rollout import _compiled, segments
 
@@ -114,6 +115,51 @@ def test_gradients_are_those_of_differences_whatever_is_kept():
     for remat, slope in found.items():
         np.testing.assert_allclose(slope[:, 0], expected, rtol=1e-5, atol=1e-8, err_msg=remat)
         np.testing.assert_allclose(slope, found["step"], rtol=1e-10, atol=1e-13, err_msg=remat)
+
+
+# a pendulum welded softly to a body that is moved from outside, with a torque that the user's data scale
+PULLED = """
+<mujoco>
+  <option timestep=".01" tolerance="0" iterations="50"/>
+  <size nuserdata="1"/>
+  <worldbody>
+    <body name="hand" mocap="true" pos="0 0 1"/>
+    <body name="bob" pos="0 0 1"><joint name="axle" axis="0 1 0" damping=".1"/><geom size=".1" pos="0 .1 -.5"/></body>
+  </worldbody>
+  <equality><weld body1="bob" body2="hand" solref=".2 1"/></equality>
+  <actuator><general joint="axle" dyntype="filter" dynprm=".05" gainprm="20"/></actuator>
+</mujoco>
+"""
+
+
+@pytest.mark.parametrize("options", [{}, {"remat": "sqrt"}, {"substeps": 2}], ids=str)
+def test_gradients_by_all_that_a_step_reads(options):
+    """Also by inputs that stay as they are through all steps."""
+    model = js.extend(js.load(PULLED), passive=lambda m, d: d.userdata * jnp.cos(3 * d.qpos))
+    data = js.make_data(model)
+    data = data.replace(qpos=data.qpos + 0.2, qvel=data.qvel - 0.3, act=data.act + 0.1, userdata=data.userdata + 0.4)
+    real = [n for n in (*INTEGRATION_STATE, *INPUTS) if getattr(data, n).dtype == data.qpos.dtype and n != "time"]
+    values = {n: getattr(data, n) for n in real if getattr(data, n).size}
+    assert {"qfrc_applied", "xfrc_applied", "mocap_pos", "mocap_quat", "userdata"} <= set(values)
+
+    def by_rollout(values):
+        final, path = js.rollout(model, data.replace(**values), length=4, **options)
+        return jnp.sum(final.xpos**2) + jnp.sum(path["qpos"] ** 3) + final.qvel[0]
+
+    def by_steps(values):
+        each = options.get("substeps", 1)
+
+        def take(now, _):
+            now = js.step(model, now)
+            return now, now.qpos
+
+        final, qpos = jax.lax.scan(take, data.replace(**values), length=4 * each)
+        return jnp.sum(final.xpos**2) + jnp.sum(qpos[each - 1 :: each] ** 3) + final.qvel[0]
+
+    found, expected = jax.jit(jax.grad(by_rollout))(values), jax.jit(jax.grad(by_steps))(values)
+    for name in values:
+        np.testing.assert_allclose(found[name], expected[name], rtol=1e-9, atol=1e-12, err_msg=name)
+    assert all(jnp.abs(expected[n]).max() > 1e-6 for n in ("qfrc_applied", "xfrc_applied", "mocap_quat", "userdata"))
 
 
 def _kept(steps: int, remat: str) -> int:
