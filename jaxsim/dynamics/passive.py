@@ -49,7 +49,7 @@ def passive(m: Model, d: Data, ten_J: Array, adhesion: Array | None = None) -> t
     if dampers:
         force = force - d.qvel * poly_force(*damping(m), d.qvel, odd=True)
     if m.ntendon:
-        pull = _tendon_forces(m, d, springs, dampers)
+        pull = tendon_forces(m, d)
         force = force + lax.dot_general(ten_J, pull, (((0,), (0,)), ((), ())), precision=lax.Precision.HIGHEST)
     if has_fluid(m):
         force = force + fluid_force(m, d)
@@ -119,15 +119,15 @@ def tendon_damping(m: Model) -> tuple[Array, Array]:
     return linear + added[:, 0], poly + added[:, 1:]
 
 
-def _tendon_forces(m: Model, d: Data, springs: bool, dampers: bool) -> Array:
-    """Tension of tendon springs (with a dead band) and dampers [ntendon]."""
+def tendon_forces(m: Model, d: Data) -> Array:
+    """Forces [ntendon] (N) of the tendons' springs (with a dead band) and dampers, along their lengths."""
     force = jnp.zeros(m.ntendon, d.qpos.dtype)
-    if springs:
+    if not m.opt.disables(DisableBit.SPRING):
         _, rest = spring_rest(m, d)
         low, high = rest[:, 0], rest[:, 1]
         x = jnp.maximum(d.ten_length - high, 0) + jnp.minimum(d.ten_length - low, 0)
         force = force - x * poly_force(m.tendon_stiffness, m.tendon_stiffnesspoly, x)
-    if dampers:
+    if not m.opt.disables(DisableBit.DAMPER):
         force = force - d.ten_velocity * poly_force(*tendon_damping(m), d.ten_velocity, odd=True)
     return force
 

@@ -52,6 +52,15 @@ class Segments(NamedTuple):
     point1: Array
 
 
+class Ends(NamedTuple):
+    """Ends of segments [n], and the force [n, 3] with which a tendon pushes there for each newton that lengthens it."""
+
+    tendon: np.ndarray
+    body: np.ndarray
+    point: Array
+    force: Array
+
+
 @per_topology
 def paths(t: Topology) -> tuple[Pieces, ...]:
     """All pieces of spatial tendons, by kind of geom and by whether there is a side site."""
@@ -77,6 +86,20 @@ def paths(t: Topology) -> tuple[Pieces, ...]:
 
 def spatial_tendons(m: Model, d: Data) -> tuple[Array, Array]:
     """Lengths [ntendon] (m) and Jacobian [ntendon, nv] of the spatial tendons; zero for the fixed ones."""
+    segments, bent = _segments(m, d)
+    ends, distance = _ends(segments)
+    rows = wrench_rows(m, d, ends.body, ends.force, namespace(distance).zeros_like(ends.force), ends.point)
+    straight = scatter_add(segments.tendon, segments.weight * distance, m.ntendon)
+    return bent + straight, scatter_add(ends.tendon, rows, m.ntendon, rows.ndim - 2)
+
+
+def tendon_ends(m: Model, d: Data) -> Ends:
+    """Where spatial tendons push and pull, and in which directions [n, 3]."""
+    return _ends(_segments(m, d)[0])[0]
+
+
+def _segments(m: Model, d: Data) -> tuple[Segments, Array]:
+    """All straight segments, and what the tendons' lengths [ntendon] have along geoms (m)."""
     xp, segments, length = namespace(d.qpos), [], 0
     for pieces in paths(m.topology):
         body0, body1 = m.site_bodyid[pieces.site0], m.site_bodyid[pieces.site1]
@@ -91,8 +114,9 @@ def spatial_tendons(m: Model, d: Data) -> tuple[Array, Array]:
         segments.append(Segments(pieces.tendon, bent, body0, geom_body, x0, way.first))
         segments.append(Segments(pieces.tendon, bent, geom_body, body1, way.last, x1))
         length = length + scatter_add(pieces.tendon, bent * way.length, m.ntendon)
-    straight, jacobian = _sum(m, d, segments)
-    return length + straight, jacobian
+    tendon, body0, body1 = (np.concatenate([s[k] for s in segments]) for k in (0, 2, 3))
+    weight, point0, point1 = (xp.concatenate([s[k] for s in segments]) for k in (1, 4, 5))
+    return Segments(tendon, weight, body0, body1, point0, point1), length
 
 
 def weight_of(m: Model, pieces: Pieces, points: Array) -> Array:
@@ -111,15 +135,10 @@ def _around(m: Model, d: Data, pieces: Pieces, x0: Array, x1: Array) -> Wrap:
     return wrap(x0, x1, pos, mat, radius, pieces.kind == WrapType.SPHERE, side)
 
 
-def _sum(m: Model, d: Data, segments: list[Segments]) -> tuple[Array, Array]:
-    """Lengths [ntendon] of straight segments added up, and their derivatives [ntendon, nv]."""
-    xp = namespace(d.qpos)
-    tendon, body0, body1 = (np.concatenate([s[k] for s in segments]) for k in (0, 2, 3))
-    weight, point0, point1 = (xp.concatenate([s[k] for s in segments]) for k in (1, 4, 5))
-    direction, distance = normalize_with_norm(point1 - point0)
-    force = xp.where(rows_of(body0 == body1, direction), 0, direction * weight[..., None])
-    body, point = np.concatenate([body1, body0]), xp.concatenate([point1, point0])
-    forces = xp.concatenate([force, -force])
-    rows = wrench_rows(m, d, body, forces, xp.zeros_like(forces), point)
-    jacobian = scatter_add(np.tile(tendon, 2), rows, m.ntendon, rows.ndim - 2)
-    return scatter_add(tendon, weight * distance, m.ntendon), jacobian
+def _ends(s: Segments) -> tuple[Ends, Array]:
+    """Both ends of all segments, the far ones first, and the segments' lengths [n] (m)."""
+    xp = namespace(s.point0)
+    direction, distance = normalize_with_norm(s.point1 - s.point0)
+    force = xp.where(rows_of(s.body0 == s.body1, direction), 0, direction * s.weight[..., None])
+    body, point = np.concatenate([s.body1, s.body0]), xp.concatenate([s.point1, s.point0])
+    return Ends(np.tile(s.tendon, 2), body, point, xp.concatenate([force, -force])), distance

@@ -49,13 +49,21 @@ def with_tendon_bias(m: Model, d: Data, ten_J: Array, cdof_dot: Array) -> Data:
     pieces = _straight(m.topology)
     if pieces is None:
         return d
-    rate = scatter_add(pieces.tendon, _rates(m, d, pieces, cdof_dot), m.ntendon)
+    cacc = product(ancestor(m.topology), cdof_dot * d.qvel[:, None])
+    rate = scatter_add(pieces.tendon, _rates(m, d, pieces, cacc), m.ntendon)
     return d.replace(qfrc_bias=d.qfrc_bias + matmul(armature_of_tendons(m) * rate, ten_J))
 
 
-def _rates(m: Model, d: Data, pieces: Pieces, cdof_dot: Array) -> Array:
-    """dJ/dt v of each piece [n] (m/s^2), with its weight."""
-    cacc = product(ancestor(m.topology), cdof_dot * d.qvel[:, None])
+def tendon_inertial_force(m: Model, d: Data, cacc: Array) -> Array:
+    """Minus armature times acceleration [ntendon] (N) of spatial tendons, for the accelerations cacc [nbody, 6]."""
+    pieces = _straight(m.topology)
+    if pieces is None:
+        return jnp.zeros(m.ntendon, cacc.dtype)
+    return -armature_of_tendons(m) * scatter_add(pieces.tendon, _rates(m, d, pieces, cacc), m.ntendon)
+
+
+def _rates(m: Model, d: Data, pieces: Pieces, cacc: Array) -> Array:
+    """Second derivative of the length of each piece [n] (m/s^2), with its weight; dJ/dt v for the cacc at qacc = 0."""
     (x0, v0, a0), (x1, v1, a1) = (_point(m, d, site, cacc) for site in (pieces.site0, pieces.site1))
     direction, length = vector.normalize_with_norm(x1 - x0)
     velocity = v1 - v0

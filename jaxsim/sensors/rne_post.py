@@ -19,6 +19,8 @@ from jaxsim.constraint.solution import Solution
 from jaxsim.core.data import Data
 from jaxsim.core.model import Model
 from jaxsim.dynamics.com import gravity_acceleration
+from jaxsim.dynamics.spatial_tendon import paths
+from jaxsim.sensors.tension import tendon_wrench
 
 Array = jax.Array
 
@@ -43,6 +45,8 @@ def internal_force(m: Model, d: Data, solution: Solution, cacc: Array, bodies: n
     arm = d.xipos - take(d.subtree_com, m.body_rootid)
     applied = spatial.shift_force(vector.join(d.xfrc_applied[:, 3:], d.xfrc_applied[:, :3]), arm)
     total = product(inside, moving - applied)
+    if paths(m.topology):
+        total = total - tendon_wrench(m, d, solution, cacc, inside)
     if solution.slots is not None:
         total = total - _contact_wrench(m, d, solution.slots, solution.between_surfaces(), inside)
     return total - _equality_wrench(m, d, solution.force.scalar, inside)
