@@ -36,6 +36,7 @@ NOT_COMPARED = {
     **dict.fromkeys(("noct", "mesh_octadr", "mesh_octnum", "oct_child", "oct_aabb", "oct_coeff"), _OCTREES),
     **dict.fromkeys(("mesh_extrema", "mesh_graph", "mesh_polynormal", "mesh_polyvertadr"), _ORDER),
     **dict.fromkeys(("mesh_polyvertnum", "mesh_polyvert", "mesh_polymapadr", "mesh_polymap"), _ORDER),
+    **{f"opt.{name}": "ours alone: MuJoCo has no hard contacts" for name in OPTION_OWN},
 }
 STEPS_BETWEEN = (0, 40, 80)
 
@@ -56,7 +57,7 @@ def field_errors(model: Model, mj: Any) -> dict[str, float | str]:
     """
     owners = (
         ("", model, mj, [n for n in (*SIZES, *STATIC, *MODEL_REAL) if n not in NOT_COMPARED]),
-        ("opt.", model.opt, mj.opt, [n for n in (*OPTION_REAL, *OPTION_INT) if n not in OPTION_OWN]),
+        ("opt.", model.opt, mj.opt, [n for n in (*OPTION_REAL, *OPTION_INT) if f"opt.{n}" not in NOT_COMPARED]),
         ("stat.", model.stat, mj.stat, [*STAT_REAL]),
     )
     errors: dict[str, float | str] = {

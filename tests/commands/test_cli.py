@@ -188,6 +188,7 @@ def test_recorded_contacts_carry_what_lies_on_them():
     )
     plan = Plan(worlds=2, steps=251, stride=125, shown=1, random=False, contacts=True, forces=True)
     runner = Runner(model, js.make_data(model), plan, seed=0)
+    runner.trace()
     runner.compile()
     assert list(runner.run())[-1] == 251
     seen = contacts(runner.frames())

@@ -116,7 +116,9 @@ def test_too_large(text, message):
     with pytest.raises(MjcfError, match=message) as error:
         compile_mjcf(text)
     assert len(error.value.problems) == 1
-    assert time.process_time() - start < 5  # most of them a hundredth
+    # most take a hundredth of a second, one two; in a process that holds the objects of other tests, collecting garbage
+    # has taken five more
+    assert time.process_time() - start < 30
 
 
 def test_the_largest_models_compile(monkeypatch):

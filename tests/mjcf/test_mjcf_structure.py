@@ -28,7 +28,10 @@ ORDER = {
 }
 TABLES = {"language/table.py"}
 # of the rest of jaxsim: enumerations, tables of fields, and formulas that work on numpy's arrays
-OUTSIDE = ("jaxsim.core.enums", "jaxsim.core.fields", "jaxsim.core.topology", "jaxsim.algebra", "jaxsim.dynamics")
+OUTSIDE = (
+    *("jaxsim.core.enums", "jaxsim.core.fields", "jaxsim.core.frames", "jaxsim.core.topology"),
+    *("jaxsim.algebra", "jaxsim.dynamics"),
+)
 LIBRARIES = {"numpy", "scipy", "PIL", "trimesh"}
 STANDARD = {
     *("collections", "contextlib", "dataclasses", "difflib", "enum", "functools", "io", "math", "os", "pathlib", "re"),
