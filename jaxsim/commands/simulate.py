@@ -210,6 +210,11 @@ def contacts(frames: dict[str, np.ndarray]) -> Contacts | None:
         return None
     pos = frames["contact_pos"]
     count = np.minimum(frames["ncon"], pos.shape[2])
+    if frames["ncon"].max() > pos.shape[2]:
+        most = int(frames["ncon"].max())
+        print(
+            f"jaxsim: warning: a world has {most} contacts; the player shows the first {pos.shape[2]}", file=sys.stderr
+        )
     return Contacts(count, pos, frames["contact_normal"], frames.get("contact_force"))
 
 
