@@ -44,6 +44,9 @@ PROBE = (
 )
 
 
+PATIENCE = 180  # s that JAX has to start
+
+
 def _environment(platform: str) -> dict[str, str]:
     """Of the processes that measure: memory is taken as needed, so that what is in use can be told."""
     env = os.environ | {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
@@ -52,7 +55,11 @@ def _environment(platform: str) -> dict[str, str]:
 
 def _probe(platform: str) -> dict[str, Any]:
     """What JAX runs on; asked of another process, so that this one takes nothing of the card."""
-    done = subprocess.run([sys.executable, "-c", PROBE], env=_environment(platform), capture_output=True, text=True)
+    command = [sys.executable, "-c", PROBE]
+    try:
+        done = subprocess.run(command, env=_environment(platform), capture_output=True, text=True, timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        sys.exit(f"JAX did not start within {PATIENCE} s: its driver or the card hangs.")
     if done.returncode:
         sys.exit(f"JAX does not start: {done.stderr.strip().splitlines()[-1]}")
     found = json.loads(done.stdout.splitlines()[-1])

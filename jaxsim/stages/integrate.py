@@ -141,7 +141,8 @@ def _runge_kutta(m: Model, d: Data, mid: Intermediate, known: Any) -> tuple[Data
             act=d.act + h * weight * here.act_dot,
             time=d.time + weight * h,
         )
-        here, later = forward(m, here, sense=False, known=found)
+        stepped, later = forward(m, here, sense=False, known=found)
+        here = _worse(here, stepped)
         velocity = _exponential_rate(m, h * dx, here.qvel)
         return (here, velocity), (velocity, here.qacc, here.act_dot, found_in(here, later))
 
@@ -157,6 +158,14 @@ def _runge_kutta(m: Model, d: Data, mid: Intermediate, known: Any) -> tuple[Data
     velocity = combine(d.qvel, velocities)
     moved = advance(m, end, combine(d.qacc, accelerations), velocity)
     return flow(m, d, mid.ten_J, velocity, moved), solved
+
+
+def _worse(before: Data, now: Data) -> Data:
+    """The later stage's Data, which says of the solver how the worse of both stages ended."""
+    return now.replace(
+        solver_converged=before.solver_converged & now.solver_converged,
+        solver_residual=jnp.maximum(before.solver_residual, now.solver_residual),
+    )
 
 
 def _exponential_rate(m: Model, x: Array, velocity: Array) -> Array:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import jaxsim as js
+from jaxsim.core.enums import Integrator
 
 # a box on the floor, tilted in some worlds, and a joint with friction
 XML = """
@@ -60,6 +61,17 @@ def test_without_constraints_there_is_nothing_to_converge():
     data = js.forward(model, js.make_data(model).replace(solver_residual=3.0))
     assert data.solver_converged and data.solver_residual == 0 and data.solver_niter == 0
     assert data.solver_converged.dtype == bool
+
+
+def test_all_stages_of_a_step_have_to_converge():
+    """A box jumps off the floor, so that the later stages of RK4 have nothing to solve for."""
+    model = js.load(XML.format(cone="pyramidal", flags="", friction=""))
+    model = model.replace(opt=model.opt.replace(integrator=Integrator.RK4, iterations=1, timestep=0.02))
+    data = js.make_data(model)
+    data = data.replace(qvel=data.qvel.at[:6].set(jnp.asarray([2, 0.5, 2.0, 0.3, 0.2, 1])))
+    first, done = js.forward(model, data), js.step(model, data)
+    assert js.forward(model, done).nefc == 0 and not first.solver_converged
+    assert not done.solver_converged and done.solver_residual == first.solver_residual
 
 
 def test_the_outcome_is_constant_under_a_derivative():

@@ -65,7 +65,7 @@ class DataDerived:
     sensordata: Array = real("nsensordata", "of the sensor", "readings of all sensors, one sensor after the other")
     energy: Array = real("2", "J", "potential and kinetic energy, where the flag asks for them")
     solver_niter: Array = integer("", "iterations that the solver took")
-    solver_converged: Array = flag("", "whether the solver stopped because it had converged")
+    solver_converged: Array = flag("", "whether the solver stopped because it had converged, in all stages of RK4")
     solver_residual: Array = real("", "1", "gradient norm over trace(M) at the end, which the tolerance bounds")
     solver_fwdinv: Array = real("2", "N, N m", "how far inverse dynamics is off, where the flag fwdinv asks for it")
     ncon: Array = integer("", "number of active contacts")
