@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxsim import envs
-from training import collect, networks, normalise
+from training import collect, networks, normalise, variants
 from training.config import setting
 from training.experiment import Experiment
 from training.networks import Network
@@ -48,7 +48,8 @@ class ActorCritic:
 
     def __init__(self, config: Any, env: Any):
         self.config, self.length = config, config.episode_length or env.episode_length
-        self.env = envs.wrap(env, self.length)
+        env, self.models = variants.wrapped(env, config.randomise, config.worlds, config.seed)
+        self.env = envs.AutoReset(envs.Episode(env, self.length))
         self.policy = networks.Policy(config.network, env.action_size)
         self.critic = networks.Critic(config.network)
         self.steps = config.worlds * config.unroll  # of the environment in an iteration
@@ -57,7 +58,7 @@ class ActorCritic:
     def begin(self, key: Array) -> tuple[dict[str, Any], normalise.Moments, collect.Worlds, Array]:
         """Parameters of policy and critic, moments of observations, worlds, and a key for what follows."""
         key, of_policy, of_critic, of_worlds = jax.random.split(key, 4)
-        worlds = collect.begin(self.env, jax.random.split(of_worlds, self.config.worlds), self.length)
+        worlds = collect.begin(self.env, jax.random.split(of_worlds, self.config.worlds), self.models, self.length)
         obs = worlds.state.obs
         params = {"policy": self.policy.init(of_policy, obs[0]), "critic": self.critic.init(of_critic, obs[0])}
         return params, normalise.begin(obs.shape[-1], obs.dtype), worlds, key

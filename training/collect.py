@@ -30,24 +30,25 @@ class Episodes(NamedTuple):
 
 
 class Worlds(NamedTuple):
-    """Batched states of an environment, and their episodes."""
+    """Batched states of an environment, their episodes, and in what their models differ."""
 
     state: Any
     episodes: Episodes
+    models: Any = None  # of `variants.wrapped`
 
 
-def begin(env: Any, keys: Array, staggered: int = 0) -> Worlds:
+def begin(env: Any, keys: Array, models: Any = None, staggered: int = 0) -> Worlds:
     """Worlds at the start of their episodes, one for each key [worlds].
 
     With `staggered`, the length of an episode, first ones are cut off at random times: later on the worlds are in all
     phases of an episode at once, and not all in the same.
     """
-    state = env.reset(keys)
+    state = env.reset(keys, models)
     zero = jnp.zeros_like(state.reward)
     if staggered:
         part = jax.random.uniform(jax.random.fold_in(keys[0], 0), zero.shape, zero.dtype)
         state = state.replace(info={**state.info, "steps": jnp.floor(part * staggered)})
-    return Worlds(state, Episodes(zero, zero))
+    return Worlds(state, Episodes(zero, zero), models)
 
 
 def collect(
@@ -74,15 +75,15 @@ def collect(
     """
 
     def one(carry, key):
-        (state, episodes), sums = carry
+        (state, episodes, models), sums = carry
         raw, action = act(state.obs, key)
-        after = env.step(state, action)
+        after = env.step(state, action, models)
         done, truncated = after.done, after.info["truncation"]
         episodes = Episodes(episodes.score + after.reward, episodes.length + 1)
         ended = jnp.stack([(x * done).sum() for x in (*episodes, jnp.ones_like(done))])
         fresh = jax.tree.map(lambda x: x * (1 - done), episodes)
         steps = Steps(state.obs, raw, after.reward, done, done * (1 - truncated), after.info["final_obs"])
-        return (Worlds(after, fresh), sums + ended), steps
+        return (Worlds(after, fresh, models), sums + ended), steps
 
     start = worlds, jnp.zeros(3, worlds.state.reward.dtype)
     (worlds, sums), steps = lax.scan(jax.checkpoint(one) if remat else one, start, jax.random.split(key, length))

@@ -104,7 +104,9 @@ def described(kind: type, prefix: str = "") -> list[tuple[str, str, str]]:
         if dataclasses.is_dataclass(inner):
             lines += described(typing.cast(type, inner), f"{prefix}{name}.")
         elif name != "changes":
-            default = "(must be given)" if field.default is MISSING else str(plain(field.default))
+            missing = field.default is MISSING
+            given = field.default_factory() if missing and field.default_factory is not MISSING else field.default
+            default = "(must be given)" if given is MISSING else str(plain(given))
             lines.append((prefix + name, default, field.metadata.get("doc", "")))
     return lines
 
@@ -202,6 +204,12 @@ def _value(hint: Any, limits: Mapping[str, Any], name: str, found: Found, proble
     """A value of the declared type."""
     if dataclasses.is_dataclass(hint):
         return _record(typing.cast(type, hint), found, problems)
+    if typing.get_origin(hint) is Mapping:
+        if not isinstance(found.value, dict):
+            problems.append(f"{found.where}: {name} is {_shown(found)}; expected a mapping of names")
+            return None
+        inner = typing.get_args(hint)[1]
+        return {key: _value(inner, limits, key, each, problems) for key, each in found.value.items()}
     if typing.get_origin(hint) is tuple:
         inner = typing.get_args(hint)[0]
         if not isinstance(found.value, list):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from jaxsim import envs
+from training import variants
 from training.config import Found, about, nearest, setting
 
 
@@ -48,6 +49,9 @@ class Experiment:
     worlds: int = setting(1024, "worlds in parallel", least=1)
     steps: int = setting(1_000_000, "steps of the environment in all", least=1)
     episode_length: int = setting(0, "steps after which an episode is cut off; 0 takes the task's own", least=0)
+    randomise: Mapping[str, variants.Change] = field(
+        default_factory=dict, metadata=about("numbers of the model that differ from world to world, by name")
+    )
     seed: int = setting(0, "of all random numbers", least=0)
     devices: int = setting(0, "that share the worlds: cores of a CPU, or GPUs; 0 takes all that can", least=0)
     checkpoint_seconds: float = setting(30.0, "between checkpoints (s)", least=0)
@@ -61,6 +65,7 @@ class Experiment:
 
     def problems(self) -> list[str]:
         """What does not fit together."""
+        found = variants.problems(self.env.make(), self.randomise) if self.randomise else []
         if self.devices and self.shares % self.devices:
-            return [f"worlds is {self.worlds}: {self.devices} devices cannot share {self.shares} parts equally"]
-        return []
+            found.append(f"worlds is {self.worlds}: {self.devices} devices cannot share {self.shares} parts equally")
+        return found

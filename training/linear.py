@@ -9,7 +9,7 @@ from jax import lax
 
 from jaxsim import envs
 from jaxsim.devices import WORLDS
-from training import normalise
+from training import normalise, variants
 from training.collect import Worlds, begin
 from training.config import setting
 from training.experiment import Experiment
@@ -48,13 +48,14 @@ class Search:
 
     def __init__(self, config: Any, env: Any):
         self.config, self.length = config, config.episode_length or env.episode_length
-        self.env = envs.Episode(envs.Vector(env), self.length)
+        env, self.models = variants.wrapped(env, config.randomise, config.worlds, config.seed)
+        self.env = envs.Episode(env, self.length)
         self.steps = config.worlds * self.length  # of the environment in an iteration
 
     def init(self, key: Array) -> State:
         """The state before the first iteration."""
         key, of_worlds, of_weights = jax.random.split(key, 3)
-        worlds = begin(self.env, jax.random.split(of_worlds, self.config.worlds))
+        worlds = begin(self.env, jax.random.split(of_worlds, self.config.worlds), self.models)
         size = self.env.action_size, worlds.state.obs.shape[-1]
         weights = self.config.start * jax.random.normal(of_weights, size, worlds.state.obs.dtype)
         return State(weights, self.begin(weights), normalise.begin(size[1], weights.dtype), worlds, key)
@@ -83,14 +84,14 @@ class Search:
 
         def step(carry, _):
             world, alive, scores = carry
-            after = self.env.step(world, act(weights, state.moments, world.obs))
+            after = self.env.step(world, act(weights, state.moments, world.obs), state.worlds.models)
             reward = after.reward
             limited = jnp.clip(reward, -limit, limit) if limit else reward
             gained = jax.tree.map(lambda x: alive * x, Scores(limited, reward, jnp.ones_like(reward)))
             scores = jax.tree.map(jnp.add, scores, gained)
             return (after, alive * (1 - after.done), scores), world.obs
 
-        world = self.env.reset(keys)
+        world = self.env.reset(keys, state.worlds.models)
         zero = jnp.zeros_like(world.reward)
         start = world, zero + 1, Scores(zero, zero, zero)
         (_, _, scores), obs = lax.scan(jax.checkpoint(step) if remat else step, start, length=self.length)

@@ -169,6 +169,11 @@ def _places(model: js.Model, name: str) -> list[_Place]:
     return [_place(model, field.strip(), pattern.strip()) for field in fields.split(",")]
 
 
+def check_names(model: js.Model, name: str) -> None:
+    """Raise KeyError unless an entry of that name, such as "body_mass:torso", finds something in the model."""
+    _places(model, name)
+
+
 def _place(model: js.Model, field: str, pattern: str) -> _Place:
     field, bracket, column = field.rstrip("]").partition("[")
     part, dot, inner = field.partition(".")

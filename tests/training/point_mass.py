@@ -9,7 +9,7 @@ import jaxsim as js
 from jaxsim import envs
 
 LENGTH = 20  # steps of an episode
-MODEL = js.load('<mujoco><worldbody><body name="point"><geom size="0.1" mass="1"/></body></worldbody></mujoco>')
+XML = '<mujoco><worldbody><body name="point"><geom size="0.1" mass="1"/></body></worldbody></mujoco>'
 
 
 @jax.tree_util.register_dataclass
@@ -35,14 +35,17 @@ class Point:
 
 @dataclasses.dataclass(frozen=True)
 class PointMass:
-    """reward = -position^2 - 0.01 action^2; it ends where the point is 4 m away. `fault` is a position of NaN reward."""
+    """reward = -position^2 - 0.01 action^2; it ends where the point is 4 m away. `fault` is a position of NaN reward.
+
+    The action is a force of 5 N, the mass that of the model.
+    """
 
     fault: float = 1e9
     episode_length: int = LENGTH
     observation_size: int = 2
     action_size: int = 1
     dt: float = 0.1
-    model: js.Model = MODEL
+    model: js.Model = dataclasses.field(default_factory=lambda: js.load(XML))  # in the precision of its test
 
     @property
     def unwrapped(self):
@@ -54,7 +57,8 @@ class PointMass:
         return self._state(Point(place[0], place[1]), jnp.float32(0), empty)
 
     def step(self, state, action, model=None):
-        velocity = state.data.velocity + self.dt * 5 * jnp.clip(action[0], -1, 1)
+        mass = (model or self.model).body_mass[1]
+        velocity = state.data.velocity + self.dt * 5 / mass * jnp.clip(action[0], -1, 1)
         point = Point(state.data.position + self.dt * velocity, velocity)
         reward = -jnp.square(point.position) - 0.01 * jnp.square(action[0])
         reward = jnp.where(point.position > self.fault, jnp.nan, reward)

@@ -1,0 +1,69 @@
+"""Domain randomisation by an experiment's settings."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from point_mass import PointMass
+
+from training import run
+from training.config import ConfigError
+from training.experiment import Task
+from training.sharing import Program
+
+EXPERIMENT = """
+algorithm: {algorithm}
+env: {{name: cart_pole_swing_up}}
+worlds: 8
+{more}
+randomise:
+  "body_mass,body_inertia:point": {{uniform: [1, 3]}}
+"""
+OF = {"ppo": "unroll: 4\nminibatches: 2\nnetwork: {hidden: [4], critic: [4]}", "cem": "best: 2"}
+
+
+@pytest.mark.parametrize("algorithm", OF)
+def test_each_world_has_a_model_of_its_own(algorithm, tmp_path, monkeypatch, float32):
+    """Also when two devices share the worlds."""
+    monkeypatch.setattr(Task, "make", lambda self: PointMass())
+    path = tmp_path / "experiment.yaml"
+    path.write_text(EXPERIMENT.format(algorithm=algorithm, more=OF[algorithm]))
+    config = run.read(algorithm, path, {})
+    learner = run.make(config)
+    program = Program(learner, 2)
+    start = program.init(0)
+    mass = start.worlds.models.body_mass
+    assert mass.shape == (8, 2) and (mass[:, 1] >= 1).all() and (mass[:, 1] <= 3).all() and len(np.unique(mass)) > 8
+    assert {x.shape[0] for x in jax.tree.leaves(start.worlds.models)} == {8}
+    after, metrics = program.compile()(start)
+    np.testing.assert_array_equal(after.worlds.models.body_mass, mass)
+    assert all(np.isfinite(x) for x in jax.tree.leaves(metrics))
+
+    state = learner.env.reset(jax.random.split(jax.random.key(0), 8), start.worlds.models)
+    pushed = learner.env.step(state, jnp.ones((8, 1)), start.worlds.models)
+    np.testing.assert_allclose(pushed.data.velocity - state.data.velocity, 0.5 / mass[:, 1], rtol=1e-5)
+
+
+def test_mistakes_are_named(tmp_path):
+    text = """\
+        algorithm: ppo
+        env: {name: cart_pole_swing_up}
+        randomise:
+          "body_mass:carts": {scale: [0.5, 2]}
+          "body_mas:cart": {scale: [2, 0.5]}
+          "dof_damping": {scale: [1, 2], add: [0, 1]}
+          "geom_friction": {each: true}
+    """
+    path = tmp_path / "experiment.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as raised:
+        run.read("ppo", path, {})
+    expected = (
+        "'carts'; closest: cart",
+        "no real field of Model is called 'body_mas'",
+        "'body_mas:cart': scale is [2.0, 0.5]; expected [least, greatest]",
+        "'dof_damping': expected one of scale, add, uniform, got scale and add",
+        "'geom_friction': expected one of scale, add, uniform, got none",
+    )
+    assert [e for e in expected if e not in str(raised.value)] == [], raised.value
+    assert len(raised.value.problems) == len(expected)
