@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +16,8 @@ from jaxsim.core.named import model_rows
 Array = jax.Array
 
 
-class Draw(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Draw:
     """How numbers are drawn for one field: from a key and what the model has there, new ones of the same shape."""
 
     draw: Callable[[Array, Array], Array]
