@@ -1,10 +1,12 @@
 """Evaluate the policy of a run: `python -m training.evaluate runs/cp`.
 
 Worlds start anew and follow the policy's mean action for one episode each; training goes on untouched. Writes
-evaluation.json and a self-contained player, policy.html, into the run's folder.
+evaluation.json, policy.zip (for `jaxsim simulate --policy`) and a self-contained player, policy.html, into the folder
+of the run.
 """
 
 import argparse
+import functools
 import json
 import sys
 from pathlib import Path
@@ -19,7 +21,7 @@ from jaxsim import envs
 from jaxsim.viewer import Trajectory, write_player
 from training import loop, run
 from training.config import ConfigError
-from training.experiment import Experiment
+from training.experiment import Experiment, Task
 
 Array = jax.Array
 
@@ -67,20 +69,22 @@ def evaluate(learner: Any, state: Any, length: int, worlds: int, seed: int) -> t
     return found, Trajectory(env.dt * np.arange(length), xpos, xquat, {"reward": reward})
 
 
-def write(folder: Path, learner: Any, found: dict[str, Any], motion: Trajectory, name: str) -> None:
-    """Keep an evaluation in a run's folder."""
+def write(folder: Path, learner: Any, state: Any, found: dict[str, Any], motion: Trajectory, task: Task) -> None:
+    """Keep a policy and its evaluation in a run's folder."""
+    act = functools.partial(learner.act, state)
+    envs.save_policy(folder / "policy.zip", act, learner.env.observation_size, task.name, task.changes)
     (folder / "evaluation.json").write_text(json.dumps(found, indent=1) + "\n")
     model = learner.env.model
     bodies = model.topology.names.get("body", [])
     text = f"return {found['return_mean']:.4g} ± {found['return_std']:.2g} of {found['worlds']} episodes"
-    write_player(folder / "policy.html", model, motion, title=name, subtitle=text, body_names=bodies)
+    write_player(folder / "policy.html", model, motion, title=task.name, subtitle=text, body_names=bodies)
 
 
 def finish(learner: Any, state: Any, config: Experiment, folder: Path, worlds: int = 64, seed: int = 1000) -> None:
     """Evaluate, write and print what was found."""
     state = jax.device_put(jax.device_get(state), jax.devices()[0])
     found, motion = evaluate(learner, state, learner.length, worlds, seed)
-    write(folder, learner, found, motion, config.env.name)
+    write(folder, learner, state, found, motion, config.env)
     print(json.dumps(found))
 
 

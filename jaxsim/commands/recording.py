@@ -15,8 +15,10 @@ import numpy as np
 from jax import lax
 
 from jaxsim import devices
+from jaxsim.core.choose import where
 from jaxsim.core.data import Data
 from jaxsim.core.model import Model
+from jaxsim.envs.policy import Policy
 from jaxsim.queries.constraint_rows import contact_force
 from jaxsim.step import step
 
@@ -31,11 +33,13 @@ FIELDS = ("time", "xpos", "xquat", "qpos", "qvel", "ctrl", "ncon", "solver_niter
 
 
 class State(NamedTuple):
-    """What a chunk hands to the next: all worlds, the control noise [worlds, nu], the random key."""
+    """What a chunk hands to the next."""
 
-    data: Data
-    noise: Array
+    data: Data  # of all worlds
+    noise: Array  # of the controls [worlds, nu]
     key: Array
+    info: dict[str, Any]  # of the policy's task, of all worlds
+    taken: Array  # steps so far []
 
 
 @dataclass
@@ -50,6 +54,7 @@ class Plan:
         random: random controls instead of those of the initial state.
         contacts: record where geoms touch.
         forces: record the contacts' forces too, which are solved for once more.
+        policy: chooses the controls, in worlds that start as its task says.
         devices: how many to spread the worlds over, a divisor of their number.
         frames: recorded frames per chunk.
     """
@@ -62,6 +67,7 @@ class Plan:
     devices: int = 1
     contacts: bool = False
     forces: bool = False
+    policy: Policy | None = None
     frames: int = field(init=False)
 
     def __post_init__(self):
@@ -76,9 +82,14 @@ class Runner:
     def __init__(self, model: Model, data: Data, plan: Plan, seed: int):
         # every device makes all the noise: the last bits of random numbers depend on the size of their array
         self._whole = devices.whole(plan.devices)
-        self._places = State(devices.shared(plan.devices), self._whole, self._whole)  # type: ignore[arg-type]
-        batch = jax.tree.map(lambda x: jnp.broadcast_to(x, (plan.worlds, *x.shape)), data)
-        parts = (batch, jnp.zeros((plan.worlds, model.nu), data.ctrl.dtype), jax.random.key(seed))
+        shared = devices.shared(plan.devices)
+        self._places = State(shared, self._whole, self._whole, shared, self._whole)  # type: ignore[arg-type]
+        key = jax.random.key(seed)
+        if plan.policy is None:
+            batch, info = jax.tree.map(lambda x: jnp.broadcast_to(x, (plan.worlds, *x.shape)), data), {}
+        else:
+            batch, info = jax.jit(jax.vmap(plan.policy.env.start, (None, 0)))(model, jax.random.split(key, plan.worlds))
+        parts = (batch, jnp.zeros((plan.worlds, model.nu), data.ctrl.dtype), key, info, jnp.int32(0))
         self.model, self.plan = jax.device_put(model, self._whole), plan
         self.state = State(*map(jax.device_put, parts, self._places))
         self.recorded: list[dict[str, np.ndarray]] = []
@@ -128,14 +139,35 @@ class Runner:
 
     def _step(self, model: Model, state: State) -> State:
         key, use = jax.random.split(state.key)
-        data, noise = state.data, state.noise
+        data, noise, info = state.data, state.noise, state.info
         if self.plan.random and model.nu:
             fade = jnp.exp(-model.opt.timestep / CORRELATION_TIME)
             fresh = jax.random.normal(use, noise.shape, noise.dtype)
             noise = fade * noise + jnp.sqrt(1 - fade**2) * fresh
             ctrl = jax.vmap(within_range, (None, 0))(model, AMPLITUDE * noise)
             data = data.replace(ctrl=lax.with_sharding_constraint(ctrl, self._whole))
-        return State(devices.vmap(step, (None, 0), self.plan.devices)(model, data), noise, key)
+        if self.plan.policy:
+            ctrl, info = self._act(self.plan.policy, model, state)
+            data = data.replace(ctrl=ctrl)
+        data = devices.vmap(step, (None, 0), self.plan.devices)(model, data)
+        return State(data, noise, key, info, state.taken + 1)
+
+    def _act(self, policy: Policy, model: Model, state: State) -> tuple[Array, dict[str, Any]]:
+        """Controls [worlds, nu] and info; both stay as they are until the task's next action is due."""
+        env = policy.env
+
+        def see(model, data, info, first):
+            info = where(first, info, {**info, **env.advance(model, data, info)})
+            return env.observe(model, data, info), info
+
+        def choose():
+            obs, info = share(see, (None, 0, 0, None))(model, state.data, state.info, state.taken == 0)
+            return share(env.control, (None, 0, 0))(model, state.data, policy.act(obs)), info
+
+        def share(fun, axes):
+            return devices.vmap(fun, axes, self.plan.devices)
+
+        return lax.cond(state.taken % env.n_substeps == 0, choose, lambda: (state.data.ctrl, state.info))
 
     def _observe(self, model: Model, data: Data) -> dict[str, Any]:
         """The recorded fields of the shown worlds; poses belong to the time before the step."""

@@ -24,6 +24,7 @@ from jaxsim.core.data import Data, make_data, report, warnings_of
 from jaxsim.core.enums import EnableBit
 from jaxsim.core.model import Model
 from jaxsim.devices import use_cores
+from jaxsim.envs.policy import Policy, load_policy
 from jaxsim.load import load
 from jaxsim.viewer import Contacts, Trajectory, write_player
 
@@ -37,9 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--steps", type=positive, default=1000, help="steps of each world (1000)")
     add(
         "--policy",
-        choices=("zero", "random"),
+        metavar="random|zero|FILE",
         default="random",
-        help="controls (random: smooth noise in range)",
+        help="controls: smooth noise in range (random), none (zero), or a policy.zip of training/, in its task",
     )
     add("--keyframe", metavar="NAME", help="start from this keyframe, by name or number, instead of qpos0")
     add("--perturb", type=not_negative, default=0.0, metavar="SIGMA", help="noise on the initial velocity (0)")
@@ -65,6 +66,8 @@ def run(args: argparse.Namespace) -> int:
     devices = sharing(args.worlds, args.devices)
     start = time.perf_counter()
     model = load(path, max_contacts=args.max_contacts)
+    policy = trained(args, model)
+    model = policy.env.configured(model) if policy else model
     loaded = time.perf_counter() - start
     data = initial(model, args.keyframe)
     shown = min(args.worlds, args.show_worlds or 8)
@@ -73,7 +76,15 @@ def run(args: argparse.Namespace) -> int:
     stride = max(1, round(1 / (args.fps * float(model.opt.timestep))))
     touching = bool(args.out and model.nconmax)
     plan = Plan(
-        args.worlds, args.steps, stride, shown, args.policy == "random", devices, touching, touching and args.forces
+        args.worlds,
+        args.steps,
+        stride,
+        shown,
+        args.policy == "random",
+        devices,
+        touching,
+        touching and args.forces,
+        policy,
     )
     runner = Runner(model, data, plan, args.seed)
     perturb(runner, args.perturb, args.seed)
@@ -88,6 +99,26 @@ def run(args: argparse.Namespace) -> int:
     record |= _write(runner, args, record)
     _finish(runner.model, runner.state.data, args, record)
     return 0
+
+
+def trained(args: argparse.Namespace, model: Model) -> Policy | None:
+    """The policy in the file that --policy names, if it names one; its task is to fit the model."""
+    if args.policy in ("zero", "random"):
+        return None
+    if args.keyframe:
+        raise InputError("--keyframe and --policy FILE: the policy's task says how worlds start")
+    try:
+        policy = load_policy(args.policy)
+    except FileNotFoundError:
+        raise InputError(f"--policy {args.policy}: neither random nor zero nor a file") from None
+    except ValueError as error:
+        raise InputError(f"--policy: {error}") from None
+    ours, theirs = ((m.nq, m.nv, m.nu) for m in (model, policy.env.model))
+    if ours != theirs:
+        raise InputError(
+            f"--policy {args.policy} acts on {policy.env.source} with nq, nv, nu {theirs}; the model has {ours}"
+        )
+    return policy
 
 
 def sharing(worlds: int, asked: int | None) -> int:
@@ -182,7 +213,7 @@ def _write(runner: Runner, args: argparse.Namespace, record: dict[str, Any]) -> 
             np.savez_compressed(stream, **{name: frames[name] for name in FIELDS}, **final)  # type: ignore[arg-type]
         _remark(args, f"wrote {args.save}")
     if args.out:
-        subtitle = f"{record['summary']}; {args.policy} controls"
+        subtitle = f"{record['summary']}; controls: {args.policy}"
         names = runner.model.topology.names.get("body", [])
         clip = trajectory(frames, float(runner.model.opt.timestep) * runner.plan.stride)
         write_player(args.out, runner.model, clip, title=record["name"], subtitle=subtitle, body_names=names)

@@ -7,6 +7,7 @@ state = jax.jit(worlds.step)(state, jnp.zeros((1024, env.action_size)))
 """
 
 from jaxsim.envs.environment import Constants, Environment, scaled
+from jaxsim.envs.policy import Policy, load_policy, save_policy
 from jaxsim.envs.randomise import add, randomise, scale, uniform
 from jaxsim.envs.state import State
 from jaxsim.envs.tasks.table import make, names
@@ -25,15 +26,18 @@ __all__ = [
     "Environment",
     "Episode",
     "Normalised",
+    "Policy",
     "Repeat",
     "State",
     "Statistics",
     "Vector",
     "Wrapper",
     "add",
+    "load_policy",
     "make",
     "names",
     "randomise",
+    "save_policy",
     "scale",
     "scaled",
     "tolerance",

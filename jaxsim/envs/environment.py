@@ -59,9 +59,10 @@ class Environment(abc.ABC):
 
     def __init__(self, **changes: Any):
         self.constants: Any = _changed(type(self).__name__, self.Constants, changes)
-        self.model = self._configured(js.load(self.source))
+        self.model = self.configured(js.load(self.source))
 
-    def _configured(self, model: js.Model) -> js.Model:
+    def configured(self, model: js.Model) -> js.Model:
+        """A model with the options that the task's constants say."""
         options = {name: getattr(self.constants, name) for name in ("timestep", "iterations", "ls_iterations")}
         return model.replace(opt=model.opt.replace(**{k: v for k, v in options.items() if v is not None}))
 

@@ -5,11 +5,12 @@ import subprocess
 import sys
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import jaxsim as js
-from jaxsim import models
+from jaxsim import envs, models
 from jaxsim.cli import main
 from jaxsim.commands.compare import compare
 from jaxsim.commands.recording import Plan, Runner
@@ -240,3 +241,30 @@ def test_module_runs_as_a_program():
         [sys.executable, "-m", "jaxsim", "info", "nothing"], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 2 and done.stderr.startswith("jaxsim: error: no bundled model")
+
+
+def test_a_policy_acts_as_in_its_task(tmp_path, capsys, float32):
+    """The worlds of `jaxsim simulate` are those of the task's own steps."""
+    gain = jnp.array([[0.3, 0.5, 0.2, 4.0, -2.0]])
+    env = envs.make("cart_pole_swing_up", n_substeps=3)
+    path = tmp_path / "policy.zip"
+    envs.save_policy(path, lambda obs: jnp.tanh(obs @ gain.T), 5, "cart_pole_swing_up", {"n_substeps": 3})
+    options = ("--worlds", 2, "--steps", 7, "--fps", 1000, "--save", tmp_path / "run.npz")
+    assert run(capsys, "simulate", "cart_pole", "--policy", path, *options)[0] == 0
+    state = jax.vmap(env.reset)(jax.random.split(jax.random.key(0), 2))
+    controls = []
+    for _ in range(3):
+        state = jax.vmap(env.step)(state, jnp.tanh(state.obs @ gain.T))
+        controls.append(state.data.ctrl)
+    found = np.load(tmp_path / "run.npz")
+    expected = np.repeat(np.asarray(controls), 3, axis=0)[:7]
+    np.testing.assert_allclose(found["ctrl"], expected, atol=1e-5)
+    assert np.ptp(expected, axis=0).min() > 0.02  # far above the tolerance
+
+    for argv, message in (
+        (["ant", "--policy", path], "acts on cart_pole with nq, nv, nu (2, 2, 1); the model has"),
+        (["cart_pole", "--policy", "absent.zip"], "--policy absent.zip: neither random nor zero nor a file"),
+        (["cart_pole", "--policy", path, "--keyframe", "0"], "the policy's task says how worlds start"),
+    ):
+        code, _, err = run(capsys, "simulate", *argv)
+        assert code == 2 and message in err

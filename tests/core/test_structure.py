@@ -37,16 +37,16 @@ ORDER = {
     "interop": ("core checks", "the same from MuJoCo's own compiled model"),
     "devices": ("", "shares any batch between devices"),
     "viewer": ("", "draws numpy arrays"),
-    "commands": (
-        "core mjcf collision constraint step queries checks load devices models viewer",
-        "the command line shows what the others have",
-    ),
-    "cli": ("mjcf models commands", "one line for each command, and errors of files in words"),
-    "__main__": ("cli", "python -m jaxsim"),
     "_guard": ("", "runs before anything of the package can fail"),
     "jaxsim": ("_guard core dynamics mjcf stages step rollout queries checks load interop models", "the public names"),
     "optimize": ("core jaxsim", "a user of the public names; of core what rows of a field belong to a name"),
     "envs": ("core jaxsim", "a user of the public names; of core the enumerations"),
+    "commands": (
+        "core mjcf collision constraint step queries checks load devices models viewer envs",
+        "the command line shows what the others have",
+    ),
+    "cli": ("mjcf models commands", "one line for each command, and errors of files in words"),
+    "__main__": ("cli", "python -m jaxsim"),
 }
 TABLES = {"mjcf/language/table.py"}  # the whole MJCF language, one line for each attribute
 # to compare and exchange with, for mesh files that are rare, and for arrays of torch's

@@ -39,6 +39,11 @@ def test_a_run_from_beginning_to_end(experiment, tmp_path, capsys):
     assert all(line["length"] <= LENGTH and line["return"] < 0 for line in report)
     assert "seed: 3" in (out / "config.yaml").read_text() and list((out / "tensorboard").iterdir())
     assert "point" in (out / "policy.html").read_text()
+    policy = envs.load_policy(out / "policy.zip")
+    assert isinstance(policy.env, type(envs.make("cart_pole_swing_up"))) and policy.act(jnp.ones((3, 2))).shape == (
+        3,
+        1,
+    )
 
     assert run.main("ars", [*command, "--noise", "0.2"]) == 2
     assert "is a run with other settings: noise was 0.1 and is 0.2" in capsys.readouterr().err
