@@ -19,7 +19,7 @@ from jax import lax
 
 from jaxsim import envs
 from jaxsim.viewer import Trajectory, write_player
-from training import loop, run
+from training import hosts, loop, run
 from training.config import ConfigError
 from training.experiment import Experiment, Task
 
@@ -82,7 +82,10 @@ def write(folder: Path, learner: Any, state: Any, found: dict[str, Any], motion:
 
 def finish(learner: Any, state: Any, config: Experiment, folder: Path, worlds: int = 64, seed: int = 1000) -> None:
     """Evaluate, write and print what was found."""
-    state = jax.device_put(jax.device_get(state), jax.devices()[0])
+    if not hosts.first():
+        return
+    # what a policy is made of; the worlds are shared between hosts
+    state = jax.device_put(jax.device_get(state._replace(worlds=None)), jax.local_devices()[0])
     found, motion = evaluate(learner, state, learner.length, worlds, seed)
     write(folder, learner, state, found, motion, config.env)
     print(json.dumps(found))

@@ -71,4 +71,6 @@ def _diagnosed(env: Any, state: Any) -> str:
     data = state.worlds.state.data
     if not isinstance(data, js.Data):
         return "the environment has no physics of jaxsim to diagnose"
+    if not data.qpos.is_fully_addressable:
+        return "physics: on several hosts; continue on one from the state below to see it diagnosed"
     return f"physics: {js.diagnose(env.model, data)}"

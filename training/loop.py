@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
+import numpy as np
 
-from training import guard
+from training import guard, hosts
 from training.checkpoint import Checkpoints
 from training.experiment import Experiment
 from training.metrics import Metrics
@@ -35,7 +35,9 @@ def train(learner: Any, config: Experiment, folder: Path) -> Any:
     with contextlib.ExitStack() as stack:
         checkpoints = stack.enter_context(contextlib.closing(Checkpoints(folder / FOLDER)))
         latest = checkpoints.latest()
-        metrics = stack.enter_context(contextlib.closing(Metrics(folder, config.tensorboard, latest or 0)))
+        metrics = None
+        if hosts.first():
+            metrics = stack.enter_context(contextlib.closing(Metrics(folder, config.tensorboard, latest or 0)))
         if latest is None:
             iteration, seconds, state = 0, 0.0, program.init(config.seed)
         else:
@@ -54,10 +56,11 @@ def train(learner: Any, config: Experiment, folder: Path) -> Any:
             numbers = {name: float(x) for name, x in jax.device_get(found).items()}
             guard.check(learner.env, before, state, numbers, iteration, folder)
             line = report.add(iteration, numbers)
-            metrics.write(line)
+            if metrics:
+                metrics.write(line)
             if iteration == last or report.due(config.report_seconds):
                 _say(report.text(line, config.steps))
-            if iteration == last or time.perf_counter() - saved >= config.checkpoint_seconds:
+            if hosts.agreed(iteration == last or time.perf_counter() - saved >= config.checkpoint_seconds):
                 checkpoints.save(iteration, (state, *_notes(report.seconds(), count)))
                 saved = time.perf_counter()
     return state
@@ -133,10 +136,11 @@ def _compiled(program: Program) -> Any:
     return compiled
 
 
-def _notes(seconds: float, devices: int) -> tuple[Any, Any]:
+def _notes(seconds: float, devices: int) -> tuple[np.ndarray, np.ndarray]:
     """What a checkpoint holds beside a state: seconds of training so far, and the number of devices."""
-    return jnp.asarray(seconds, jnp.float32), jnp.asarray(devices, jnp.int32)
+    return np.asarray(seconds, np.float32), np.asarray(devices, np.int32)
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    if hosts.first():
+        print(text, file=sys.stderr, flush=True)

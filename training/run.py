@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ import yaml
 
 from jaxsim import devices
 from training import config as settings
+from training import hosts
 from training.config import ConfigError
 from training.experiment import Experiment
 
@@ -22,17 +24,20 @@ MAY_CHANGE = ("steps", "checkpoint_seconds", "report_seconds", "tensorboard")  #
 
 def main(algorithm: str, argv: Sequence[str] | None = None) -> int:
     """The command line of an algorithm; 0 done, 1 stopped by the guard, 2 bad input, 130 interrupted."""
-    devices.use_cores()
-    _cache_programs()
     from training import evaluate, guard, loop, metrics
 
     kind = _module(algorithm)[1]
     parser = _parser(algorithm, kind)
     args, rest = parser.parse_known_args(argv)
+    if args.host:
+        hosts.join(*args.host)
+    devices.use_cores()
+    _cache_programs()
     try:
         options = _options(rest) | ({} if args.seed is None else {"seed": str(args.seed)})
         config = read(algorithm, args.config, options)
-        _keep(config, args.out)
+        if hosts.first():
+            _keep(config, args.out)
         learner = make(config)
         state = loop.train(learner, config, args.out)
         evaluate.finish(learner, state, config, args.out)
@@ -111,8 +116,19 @@ def _parser(algorithm: str, kind: type) -> argparse.ArgumentParser:
     )
     parser.add_argument("config", type=Path, help="an experiment, such as configs/cart_pole_swing_up.yaml")
     parser.add_argument("--seed", type=int, help="of all random numbers")
+    parser.add_argument(
+        "--host", type=host, metavar="I/N@ADDRESS:PORT", help="this is host I of N, from 0, and ADDRESS that of host 0"
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder of the run")
     return parser
+
+
+def host(text: str) -> tuple[str, int, int]:
+    """Address of the first host, number of hosts, and index of this one."""
+    found = re.fullmatch(r"(\d+)/(\d+)@(.+:\d+)", text)
+    if not found or int(found[1]) >= int(found[2]):
+        raise argparse.ArgumentTypeError(f"{text!r} is not like 0/2@10.0.0.1:9000: host 0 of 2, and where host 0 is")
+    return found[3], int(found[2]), int(found[1])
 
 
 def _options(rest: Sequence[str]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jax.flatten_util import ravel_pytree
 from jax.sharding import NamedSharding, PartitionSpec
@@ -21,6 +22,10 @@ def device_count(config: Experiment) -> int:
     present = jax.device_count()
     if config.devices > present:
         raise ConfigError([f"devices is {config.devices}, but JAX has {present}"])
+    if jax.process_count() > 1:  # none may be without work, or its host would wait for ever
+        if config.shares % present or config.devices not in (0, present):
+            raise ConfigError([f"{config.shares} parts of the worlds cannot be shared by all {present} devices"])
+        return present
     return config.devices or max(n for n in range(1, present + 1) if config.shares % n == 0)
 
 
@@ -41,7 +46,7 @@ class Program:
         split = {"worlds": PartitionSpec(devices.WORLDS)}
         specs = type(self.shapes)(*(split.get(name, PartitionSpec()) for name in self.shapes._fields))
         places = jax.tree.map(lambda spec: NamedSharding(mesh, spec), specs)
-        self._init = jax.jit(lambda key: _strong(learner.init(key)), out_shardings=places)
+        self._init = jax.jit(lambda seed: _strong(learner.init(jax.random.key(seed))), out_shardings=places)
         self._part: Callable = jax.shard_map(
             learner.iteration, mesh=mesh, in_specs=(specs,), out_specs=(specs, PartitionSpec()), check_vma=False
         )
@@ -56,7 +61,7 @@ class Program:
 
     def init(self, seed: int) -> Any:
         """The state before the first iteration."""
-        return self._init(jax.random.key(seed))
+        return self._init(np.int32(seed))
 
     def like(self) -> Any:
         """Shapes and places of a state, to read one from a checkpoint."""

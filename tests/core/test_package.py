@@ -67,8 +67,7 @@ def test_what_is_required_is_imported_and_what_is_imported_is_required():
     required = {Requirement(line).name for line in _project()["dependencies"]}
     modules = {"pillow": "PIL"}
     # jax does not work without jaxlib, whose version has to go with it; trimesh reads DAE files by pycollada, jax.export
-    # programs by flatbuffers; mujoco is
-    # imported only where it is compared with, gymnasium and torch by the adapter for them
+    # its programs by flatbuffers; mujoco is imported only where it is compared with, gymnasium and torch by their adapter
     assert {modules.get(name, name) for name in required} - {"jaxlib", "pycollada", "flatbuffers"} == _imported() - {
         "mujoco",
         "jaxlib",

@@ -1,15 +1,23 @@
-"""Train on the point mass, as a process that can be killed: folder, algorithm, and `name=value` settings."""
+"""Train on the point mass, as a process of its own: folder, algorithm, and `name=value` settings.
+
+With `host=I/N@ADDRESS:PORT` it is one of several that train together, each with one device.
+"""
 
 import sys
 from pathlib import Path
 
 from jaxsim import devices
+from training import hosts, loop, run
 
-devices.use_cores(2)  # before the model of the point mass is made; in the tests it is so already
+HOST = next((word.removeprefix("host=") for word in sys.argv if word.startswith("host=")), None)
+
+# before the model of the point mass is made; in the tests it is so already
+if HOST:
+    hosts.join(*run.host(HOST))
+devices.use_cores(1 if HOST else 2)
 
 from point_mass import PointMass  # noqa: E402
 
-from training import loop, run  # noqa: E402
 from training.experiment import Task  # noqa: E402
 
 SETTINGS = {
@@ -33,5 +41,6 @@ if __name__ == "__main__":
     import compilation
 
     compilation.in_little_time()  # as the tests compile: the same program
-    made, config = learner(sys.argv[2], **{k: int(v) for k, v in (word.split("=") for word in sys.argv[3:])})
+    changes = (word.split("=") for word in sys.argv[3:] if not word.startswith("host="))
+    made, config = learner(sys.argv[2], **{k: int(v) for k, v in changes})
     loop.train(made, config, Path(sys.argv[1]))

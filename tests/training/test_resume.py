@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -23,8 +24,8 @@ ROOT = SCRIPT.parents[2]
 STEPS = 40 * 64 * 10  # 40 iterations
 
 
-def process(folder: Path) -> subprocess.Popen:
-    words = [sys.executable, str(SCRIPT), str(folder), "ppo", f"steps={STEPS}"]
+def process(folder: Path, *more: str) -> subprocess.Popen:
+    words = [sys.executable, str(SCRIPT), str(folder), "ppo", f"steps={STEPS}", *more]
     paths = os.pathsep.join([str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
     environment = os.environ | {"PYTHONPATH": paths, "JAX_COMPILATION_CACHE_DIR": str(ROOT / ".jax_cache")}
     return subprocess.Popen(words, env=environment, stderr=subprocess.PIPE)
@@ -67,6 +68,25 @@ def test_a_killed_training_ends_with_the_same_bits(tmp_path, float32):
         [{k: v for k, v in line.items() if k not in timing} for line in lines(f)] for f in (tmp_path / "whole", folder)
     )
     assert [line["iteration"] for line in parts] == list(range(1, 41)) and parts == whole
+
+
+def test_two_hosts_train_as_one_with_as_many_devices(tmp_path, float32):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    both = [process(tmp_path / "two", f"host={i}/2@127.0.0.1:{port}") for i in range(2)]
+    try:
+        said = [each.communicate(timeout=300)[1].decode() for each in both]
+    finally:
+        for each in both:
+            each.kill()
+    assert [each.returncode for each in both] == [0, 0], said
+    assert "steps/s" in said[0] and "steps/s" not in said[1]  # the first one speaks
+    made, config = learner("ppo", steps=STEPS)
+    alone = loop.train(made, config, tmp_path / "one")
+    together = loop.restore(made, config, tmp_path / "two")
+    for one, two in zip(bits(alone), bits(together), strict=True):
+        np.testing.assert_array_equal(one, two)
 
 
 def test_numbers_that_are_not_finite_stop_it(tmp_path, float32):
