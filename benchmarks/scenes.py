@@ -78,7 +78,11 @@ def measure(scene: str, worlds: int, steps: int, double: bool) -> dict[str, Any]
         data = jax.block_until_ready(program(model, data))
         times.append(time.perf_counter() - start)
     per_world = 1e6 * statistics.median(times) / worlds
-    found |= {"step_us": per_world, "step_us_each": per_world / int(count), "finite": bool(jnp.isfinite(data.qpos).all())}
+    found |= {
+        "step_us": per_world,
+        "step_us_each": per_world / int(count),
+        "finite": bool(jnp.isfinite(data.qpos).all()),
+    }
     found |= {"niter": float(np.mean(data.solver_niter)), "ncon": float(np.mean(data.ncon))}
     found["peak_gb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     return found

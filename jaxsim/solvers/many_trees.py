@@ -59,7 +59,7 @@ def mul_h(s: Structure, p: Problem, c: Curvature, x: Array) -> Array:
 def solve_by_trees(s: Structure, p: Problem, c: Curvature, b: Array, sharp: float) -> Array:
     """x [nv] for which the residual, as the preconditioner measures it, has fallen to `sharp` times that of 0."""
     near = inverse_of(own_blocks(s, p, c))
-    return _conjugate_gradients(lambda x: mul_h(s, p, c, x), near.times, b, sharp)
+    return _conjugate_gradients(lambda x: mul_h(s, p, c, x), lambda x: times(near, x), b, sharp)
 
 
 def solve_exactly(s: Structure, p: Problem, c: Curvature, b: Array) -> Array:
