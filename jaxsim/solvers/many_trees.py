@@ -63,7 +63,7 @@ def solve_by_trees(s: Structure, p: Problem, c: Curvature, b: Array, sharp: floa
 
 
 def solve_exactly(s: Structure, p: Problem, c: Curvature, b: Array) -> Array:
-    """The same to rounding, differentiable in both modes and nested."""
+    """The same [nv] to rounding, differentiable in both modes and nested."""
     fixed_p, fixed_c = lax.stop_gradient((p, c))
     return lax.custom_linear_solve(
         lambda x: mul_h(s, p, c, x),
