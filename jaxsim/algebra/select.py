@@ -12,6 +12,7 @@ import numpy as np
 from jax import lax
 
 from jaxsim.algebra.arrays import Array, on_host
+from jaxsim.algebra.pieces import Piece, pieces
 from jaxsim.layout.evaluate import one, rule
 from jaxsim.layout.unstable import Primitive, Zero, rules, zero_of
 from jaxsim.layout.world import World, settled
@@ -136,8 +137,23 @@ def product(matrix: np.ndarray, x: Array) -> Array:
     """Constant matrix [m, n] times x [n, ...] -> [m, ...] at full precision."""
     if on_host(x):
         return (matrix @ x.reshape(len(x), -1)).reshape(-1, *x.shape[1:])
+    found = pieces(matrix)
+    if found is not None:
+        return gather_groups([(p.rows.ravel(), _product_of(p, x)) for p in found], len(matrix))
     constant = jnp.asarray(matrix, x.dtype)
     return lax.dot_general(constant, x, (((1,), (0,)), ((), ())), precision=lax.Precision.HIGHEST)
+
+
+def _product_of(piece: Piece, x: Array) -> Array:
+    """The rows [k a, ...] of a product with a matrix that have the blocks [a, b] of one kind."""
+    part = take(x, piece.columns.ravel())
+    if piece.block.size == 1 and piece.block == 1:
+        return part
+    k, b = piece.columns.shape
+    part = part.reshape(k, b, *x.shape[1:])
+    block = jnp.asarray(piece.block, x.dtype)
+    part = lax.dot_general(block, part, (((1,), (1,)), ((), ())), precision=lax.Precision.HIGHEST)
+    return jnp.moveaxis(part, 0, 1).reshape(-1, *x.shape[1:])
 
 
 def matmul(a: Array, b: Array) -> Array:

@@ -18,13 +18,15 @@ import jax.numpy as jnp
 from jax import lax
 from jax.custom_derivatives import SymbolicZero
 
+from jaxsim.algebra.blocks import Blocks, times
+
 Array = jax.Array
 Apply = Callable[[Any, Array], Array]
 
 
-def product(apply: Apply, matrix: Array, factors: Any, x: Array) -> Array:
+def product(apply: Apply, matrix: Array | Blocks, factors: Any, x: Array) -> Array:
     """matrix [n, k] times x [k] -> [n], where `apply(factors, x)` is the same and linear in x."""
-    return _product(_times, apply, matrix, factors, x)
+    return _product(times, apply, matrix, factors, x)
 
 
 def product_t(apply: Apply, matrix: Array, factors: Any, x: Array) -> Array:
@@ -35,10 +37,6 @@ def product_t(apply: Apply, matrix: Array, factors: Any, x: Array) -> Array:
         return jax.linear_transpose(lambda y: apply(factors, y), column)(x)[0]
 
     return _product(_times_t, apply_t, matrix, factors, x)
-
-
-def _times(matrix: Array, x: Array) -> Array:
-    return lax.dot(matrix, x, precision=lax.Precision.HIGHEST)
 
 
 def _times_t(matrix: Array, x: Array) -> Array:
@@ -63,20 +61,20 @@ def derivative_along(fun: Callable[[Any], Any], x: Any, dot: Any) -> Any:
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def _product(times: Apply, apply: Apply, matrix: Array, factors: Any, x: Array) -> Array:
-    return times(matrix, x)
+def _product(by: Apply, apply: Apply, matrix: Array | Blocks, factors: Any, x: Array) -> Array:
+    return by(matrix, x)
 
 
-def _product_jvp(times: Apply, apply: Apply, primals: tuple, tangents: tuple) -> tuple[Array, Array]:
+def _product_jvp(by: Apply, apply: Apply, primals: tuple, tangents: tuple) -> tuple[Array, Array]:
     """The matrix's own tangent says nothing new: it is that of the factors."""
     matrix, factors, x = primals
     _, factors_dot, x_dot = tangents
     parts = []
     if not isinstance(x_dot, SymbolicZero):
-        parts.append(_product(times, apply, matrix, factors, x_dot))
+        parts.append(_product(by, apply, matrix, factors, x_dot))
     if (change := derivative_along(lambda factors: apply(factors, x), factors, factors_dot)) is not None:
         parts.append(change)
-    out = _product(times, apply, matrix, factors, x)
+    out = _product(by, apply, matrix, factors, x)
     return out, sum(parts[1:], parts[0]) if parts else jnp.zeros_like(out)
 
 

@@ -1,6 +1,6 @@
 """Contact rows: Jacobian, regularisation and reference in the contact frame (mj_instantiateContact)."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -8,9 +8,11 @@ import numpy as np
 from jax import lax
 
 from jaxsim.algebra import vector
+from jaxsim.algebra.select import product as product_of_tree
 from jaxsim.algebra.select import products, take
 from jaxsim.algebra.structured import product, product_t
 from jaxsim.algebra.tree import ancestor
+from jaxsim.collision.compact import gather
 from jaxsim.collision.shape import NO_CONTACT
 from jaxsim.collision.slots import (
     ContactSlots,
@@ -28,6 +30,8 @@ from jaxsim.constraint.surface import surface_velocity
 from jaxsim.core.data import Data
 from jaxsim.core.enums import MAXIMP, MINIMP, MINVAL, Cone, ContactLaw
 from jaxsim.core.model import Model
+from jaxsim.core.topology import Topology
+from jaxsim.dynamics.trees import trees_of
 
 Array = jax.Array
 
@@ -38,8 +42,8 @@ class ContactRows(NamedTuple):
     `dim` is the largest condim of any candidate; a contact of smaller condim leaves the last axes idle.
     """
 
-    J: Array  # [n, dim, nv] relative velocity of the bodies along each axis
-    motion: "ContactMotion"  # what J is made of
+    J: Any  # [n, dim, nv] relative velocity of the bodies along each axis; None where trees are many
+    motion: Any  # what J is made of: ContactMotion, or BodyMotion where trees are many
     D: Array  # [n, dim] (pyramidal: the edges' common D in column 0; idle contacts: 0)
     aref: Array  # [n, dim] m/s^2, rad/s^2
     friction: Array  # [n, dim - 1]
@@ -56,6 +60,27 @@ class ContactMotion(NamedTuple):
     cdof: Array  # [nv, 6]
     wrenches: tuple[Array, ...]  # [n, dim, 6] each: the unit force or torque along an axis, about the com of a tree
     moves: tuple[Array, ...]  # [n, nv] each: 1 where a dof moves body 2, -1 where it moves body 1, else 0
+
+
+class BodyMotion(NamedTuple):
+    """The same where trees are many: through the bodies, of which a contact has two."""
+
+    cdof: Array  # [nv, 6]
+    wrenches: tuple[Array, ...]  # [n, dim, 6] each, turned round for body 1
+    bodies: tuple[Array, ...]  # [n] each
+
+
+def velocity_of_bodies(t: Topology, motion: BodyMotion, x: Array) -> Array:
+    """J x [n, dim], for x [nv]: the motions of all bodies first, then along the axes of contacts."""
+    twist = product_of_tree(ancestor(t), motion.cdof * x[:, None])
+    parts = [jnp.sum(w * gather(twist, body)[:, None], axis=-1) for w, body in zip(motion.wrenches, motion.bodies)]
+    return sum(parts[1:], parts[0])
+
+
+def forces_of_bodies(t: Topology, motion: BodyMotion, pull: Array) -> Array:
+    """J^T pull [nv], for forces [n, dim] along the axes of contacts: `velocity_of_bodies` read backwards."""
+    x = jax.ShapeDtypeStruct(motion.cdof.shape[:1], pull.dtype)
+    return jax.linear_transpose(lambda x: velocity_of_bodies(t, motion, x), x)(pull)[0]
 
 
 def contact_velocity(motion: ContactMotion, x: Array) -> Array:
@@ -86,9 +111,13 @@ def contact_rows(m: Model, d: Data, slots: ContactSlots) -> ContactRows:
     if m.hasadhesion:  # where they do so without friction
         condim = jnp.where(touching, condim, jnp.minimum(condim, 1))
 
-    motion = contact_motion(m, d, slots, dim)
-    J = contact_jacobian(motion)
-    velocity = product(contact_velocity, as_matrix(J), motion, d.qvel).reshape(J.shape[:2])
+    if trees_of(m) is None:
+        motion: Any = contact_motion(m, d, slots, dim)
+        J: Any = contact_jacobian(motion)
+        velocity = product(contact_velocity, as_matrix(J), motion, d.qvel).reshape(J.shape[:2])
+    else:
+        J, motion = None, body_motion(m, d, slots, dim)
+        velocity = velocity_of_bodies(m.topology, motion, d.qvel)
     if m.hassurfacevel:
         velocity = velocity + surface_velocity(m, d, slots, dim)
     imp = impedance(m, p.solref, p.solimp, pos)
@@ -168,6 +197,28 @@ def contact_motion(m: Model, d: Data, slots: ContactSlots, dim: int) -> ContactM
             center = of_bodies(m, slots, side, take(d.subtree_com, m.body_rootid))
             wrenches.append(_wrenches(slots.frame, slots.pos - center, dim))
     return ContactMotion(d.cdof, tuple(wrenches), tuple(sides))
+
+
+def body_motion(m: Model, d: Data, slots: ContactSlots, dim: int) -> BodyMotion:
+    """The first dim axes of each contact as wrenches on its two bodies, each about the com of the body's tree."""
+    wrenches, bodies = [], []
+    centers, pairs = take(d.subtree_com, m.body_rootid), pairs_of(m)
+    some = np.any(ancestor(m.topology), axis=1)
+    for geom, side, sign in ((pairs.geom2, 1, 1), (pairs.geom1, 0, -1)):
+        if some[m.geom_bodyid[geom]].any():
+            body = of_bodies(m, slots, side, np.arange(m.nbody, dtype=np.int32))
+            bodies.append(body)
+            wrenches.append(sign * _wrenches(slots.frame, slots.pos - gather(centers, body), dim))
+    return BodyMotion(d.cdof, tuple(wrenches), tuple(bodies))
+
+
+def written_out(t: Topology, rows: ContactRows) -> Array:
+    """J [n, dim, nv], also where trees are many."""
+    if rows.J is not None:
+        return rows.J
+    moves = jnp.asarray(ancestor(t), rows.D.dtype)
+    sides = tuple(gather(moves, body) for body in rows.motion.bodies)
+    return contact_jacobian(ContactMotion(rows.motion.cdof, rows.motion.wrenches, sides))
 
 
 def contact_jacobian(motion: ContactMotion) -> Array:

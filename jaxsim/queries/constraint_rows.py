@@ -15,7 +15,7 @@ import numpy as np
 from jaxsim.algebra.select import take
 from jaxsim.collision.compact import gather
 from jaxsim.collision.slots import buffer_order
-from jaxsim.constraint.contact import ContactRows
+from jaxsim.constraint.contact import ContactRows, written_out
 from jaxsim.constraint.row_table import RowTable, row_table
 from jaxsim.constraint.solution import Solution
 from jaxsim.core.data import Data
@@ -112,7 +112,9 @@ def _scalar_rows(model: Model, solution: Solution) -> ConstraintRows:
 def _contact_part(model: Model, data: Data, solution: Solution) -> ConstraintRows:
     """Rows of the contacts, slot by slot."""
     order, idle = buffer_order(model, solution.slots)
-    c = jax.tree.map(lambda x: gather(x, order), solution.rows.contact)
+    rows = solution.rows.contact
+    rows = rows._replace(J=written_out(model.topology, rows), motion=())
+    c = jax.tree.map(lambda x: gather(x, order), rows)
     c = c._replace(condim=jnp.where(idle, 0, c.condim))
     if model.opt.cone == Cone.ELLIPTIC:
         return _elliptic(c, gather(solution.force.contact, order))

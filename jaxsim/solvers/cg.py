@@ -15,10 +15,11 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jaxsim.algebra.blocks import times, trace
 from jaxsim.constraint.rows import RowValues
 from jaxsim.core.enums import MINVAL
 from jaxsim.solvers.line_search import line_search
-from jaxsim.solvers.linear.spd_solve import spd_solve
+from jaxsim.solvers.linear.solve import inverse_of
 from jaxsim.solvers.objective import Problem, Structure, forces, mul_j, mul_jt
 from jaxsim.solvers.primal import Outcome, Settings, Start, begin, norm, objective_along
 
@@ -46,11 +47,8 @@ def cg(s: Structure, p: Problem, start: Start, options: Settings) -> tuple[Array
     Stops as Newton's method does, and at once if 1/2 g^T M^-1 g, which bounds how far the cost is from its least, is
     below the tolerance (with the scale 1 / trace(M)).
     """
-    scale = 1 / jnp.trace(p.M)
-    inverse = spd_solve(p.M, jnp.zeros_like(start.smooth), jnp.eye(len(start.smooth), dtype=p.M.dtype))
-
-    def times(matrix: Array, x: Array) -> Array:
-        return lax.dot(matrix, x, precision=lax.Precision.HIGHEST)
+    scale = 1 / trace(p.M)
+    inverse = inverse_of(p.M)
 
     def slope_at(Mx: Array, r: RowValues) -> tuple[Array, Array]:
         """The gradient [nv], and the size [] of its rounding errors."""

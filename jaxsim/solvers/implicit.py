@@ -16,7 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jaxsim.algebra.blocks import Blocks
 from jaxsim.solvers.linear.solve import solve
+from jaxsim.solvers.many_trees import curvature_at, solve_exactly
 from jaxsim.solvers.objective import Problem, Structure, gradient, hessian, residual
 
 Array = jax.Array
@@ -46,10 +48,18 @@ def implicit_minimum(
         p = primals[0]
         x, aux = minimum(*primals)
         _, g_dot = jax.jvp(lambda q: gradient(s, q, x), (p,), (tangents[0],))
-        H, diagonal = hessian(s, p, residual(s, p, x))
-        return (x, aux), (solve(H, -g_dot, diagonal), jax.tree.map(_no_tangent, aux))
+        return (x, aux), (_solved(s, p, x, -g_dot), jax.tree.map(_no_tangent, aux))
 
     return minimum(p, start if known is None else lax.stop_gradient(known), tolerances)
+
+
+def _solved(s: Structure, p: Problem, x: Array, b: Array) -> Array:
+    """H^-1 b [nv], with the curvature H of the objective at x."""
+    r = residual(s, p, x)
+    if isinstance(p.M, Blocks):
+        return solve_exactly(s, p, curvature_at(s, p, r), b)
+    H, diagonal = hessian(s, p, r)
+    return solve(H, b, diagonal)
 
 
 def _no_tangent(x: Array) -> Array | np.ndarray:

@@ -6,9 +6,11 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jaxsim.algebra.blocks import Blocks, times, trace
 from jaxsim.constraint.rows import RowValues
 from jaxsim.solvers.line_search import line_search
 from jaxsim.solvers.linear.spd_solve import spd_solve
+from jaxsim.solvers.many_trees import INEXACT, curvature_at, solve_by_trees
 from jaxsim.solvers.objective import Problem, Structure, forces, hessian, mul_j, mul_jt
 from jaxsim.solvers.primal import Outcome, Settings, Start, begin, norm, objective_along
 
@@ -33,7 +35,7 @@ def newton(s: Structure, p: Problem, start: Start, options: Settings) -> tuple[A
     below the tolerance (both scaled by 1 / trace(M)), when the gradient is rounding noise, or when a step no
     longer moves x: then it has converged. A gradient that is not finite never has.
     """
-    scale = 1 / jnp.trace(p.M)
+    scale = 1 / trace(p.M)
 
     def unfinished(here: Iterate):
         return (here.iteration < options.iterations) & ~here.done
@@ -48,8 +50,8 @@ def newton(s: Structure, p: Problem, start: Start, options: Settings) -> tuple[A
         return here._replace(gradient=gradient, done=done)
 
     def iterate(here: Iterate) -> Iterate:
-        step = -spd_solve(*hessian(s, p, here.residual), here.gradient[:, None])[:, 0]
-        Mstep = lax.dot(p.M, step, precision=lax.Precision.HIGHEST)
+        step = -_newton_step(s, p, here)
+        Mstep = times(p.M, step)
         dr = mul_j(s, p, step)
         slope = jnp.sum(here.gradient * step)
         # as exact as MuJoCo asks for near the solution, and to a hundredth before
@@ -66,3 +68,10 @@ def newton(s: Structure, p: Problem, start: Start, options: Settings) -> tuple[A
     first = settle(first, jnp.full_like(scale, jnp.inf), jnp.ones((), bool))
     last = lax.while_loop(unfinished, iterate, first)
     return last.x, Outcome(last.iteration, last.done, scale * norm(last.gradient))
+
+
+def _newton_step(s: Structure, p: Problem, here: Iterate) -> Array:
+    """H^-1 gradient [nv], nearly so where trees are many."""
+    if isinstance(p.M, Blocks):
+        return solve_by_trees(s, p, curvature_at(s, p, here.residual), here.gradient, INEXACT)
+    return spd_solve(*hessian(s, p, here.residual), here.gradient[:, None])[:, 0]

@@ -8,20 +8,22 @@ minimiser is qacc, its gradient M x - qfrc_smooth - J^T f, its Hessian H = M + J
 
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jaxsim.algebra.blocks import Matrix
 from jaxsim.algebra.select import scatter_add
 from jaxsim.algebra.structured import product, product_t
-from jaxsim.constraint.contact import ContactRows, as_matrix, contact_velocity
+from jaxsim.constraint.contact import ContactRows, as_matrix, contact_velocity, forces_of_bodies, velocity_of_bodies
 from jaxsim.constraint.laws.soft import Law, law_of
 from jaxsim.constraint.row_table import RowTable, row_table
 from jaxsim.constraint.rows import Rows, RowValues, mul_scalar, mul_scalar_t
 from jaxsim.core.model import Model
+from jaxsim.core.topology import Topology
 from jaxsim.dynamics.com import Inertia, inertia_product
 
 Array = jax.Array
@@ -31,7 +33,7 @@ HIGHEST = lax.Precision.HIGHEST
 class Problem(NamedTuple):
     """Numbers of one solve, everything that may be differentiated: n scalar rows, nd of them on single dofs."""
 
-    M: Array  # [nv, nv] kg, kg m^2
+    M: Any  # [nv, nv] kg, kg m^2, an Array, or Blocks where trees are many
     inertia: Inertia  # what M is made of
     qfrc_smooth: Array  # [nv] N, N m
     J: Array  # [n - nd, nv]
@@ -47,21 +49,22 @@ class Structure(NamedTuple):
     table: RowTable
     law: Law
     inertia_product: Callable[[Inertia, Array], Array]
+    topology: Topology
 
 
 def structure_of(m: Model) -> Structure:
     """The static part of every solve of a model."""
-    return Structure(row_table(m), law_of(m.opt.cone), functools.partial(inertia_product, m.topology))
+    return Structure(row_table(m), law_of(m.opt.cone), functools.partial(inertia_product, m.topology), m.topology)
 
 
-def problem_of(M: Array, inertia: Inertia, qfrc_smooth: Array, rows: Rows) -> Problem:
+def problem_of(M: Matrix, inertia: Inertia, qfrc_smooth: Array, rows: Rows) -> Problem:
     """Gather the numbers of a solve: M [nv, nv] and its parts, qfrc_smooth [nv] and the constraint rows."""
     return Problem(M, inertia, qfrc_smooth, rows.J, rows.D, rows.aref, rows.frictionloss, rows.contact)
 
 
 def scalar_jacobian(s: Structure, p: Problem) -> Array:
     """The Jacobian [n, nv] of the scalar rows, written out."""
-    single = s.table.sign[:, None] * (s.table.dof[:, None] == np.arange(p.M.shape[0])[None])
+    single = s.table.sign[:, None] * (s.table.dof[:, None] == np.arange(len(p.qfrc_smooth))[None])
     return jnp.concatenate([jnp.asarray(single, p.J.dtype), p.J])
 
 
@@ -71,12 +74,16 @@ def mul_j(s: Structure, p: Problem, x: Array) -> RowValues:
     if p.contact is None:
         return RowValues(scalar, None)
     J = p.contact.J
+    if J is None:
+        return RowValues(scalar, velocity_of_bodies(s.topology, p.contact.motion, x))
     return RowValues(scalar, product(contact_velocity, as_matrix(J), p.contact.motion, x).reshape(J.shape[:2]))
 
 
 def mul_jt(s: Structure, p: Problem, force: RowValues) -> Array:
     """J^T f [nv]."""
-    total = mul_scalar_t(s.table, p.J, force.scalar, p.M.shape[0])
+    total = mul_scalar_t(s.table, p.J, force.scalar, len(p.qfrc_smooth))
+    if p.contact is not None and p.contact.J is None:
+        return total + forces_of_bodies(s.topology, p.contact.motion, force.contact)
     if p.contact is not None:
         J, pull = as_matrix(p.contact.J), force.contact.reshape(-1)
         total = total + product_t(contact_velocity, J, p.contact.motion, pull)
@@ -96,7 +103,7 @@ def _slide_bound(s: Structure, p: Problem) -> Array:
     return jnp.where(s.table.friction, bound, jnp.inf)
 
 
-def _scalar_D(s: Structure, p: Problem, jar: Array) -> Array:
+def scalar_D(s: Structure, p: Problem, jar: Array) -> Array:
     """Curvature of each scalar row [n] at its residual: D where the row is quadratic, else 0."""
     quadratic = (jar < 0) | s.table.equality
     if s.table.friction.any():
@@ -106,7 +113,7 @@ def _scalar_D(s: Structure, p: Problem, jar: Array) -> Array:
 
 def _scalar_force(s: Structure, p: Problem, jar: Array) -> Array:
     """Minus the slope of each scalar row's penalty [n]."""
-    quadratic = -_scalar_D(s, p, jar) * jar
+    quadratic = -scalar_D(s, p, jar) * jar
     if not s.table.friction.any():
         return quadratic
     sliding = s.table.friction & (jnp.abs(jar) >= _slide_bound(s, p)) & (p.D > 0)
@@ -116,7 +123,7 @@ def _scalar_force(s: Structure, p: Problem, jar: Array) -> Array:
 def cost(s: Structure, p: Problem, r: RowValues) -> Array:
     """Sum of the penalties s(r) []."""
     jar = r.scalar
-    penalty = 0.5 * _scalar_D(s, p, jar) * jar * jar
+    penalty = 0.5 * scalar_D(s, p, jar) * jar * jar
     if s.table.friction.any():
         bound = jnp.where(s.table.friction, _slide_bound(s, p), 0)
         sliding = s.table.friction & (jnp.abs(jar) >= bound)
@@ -138,7 +145,7 @@ def along(s: Structure, p: Problem, r: RowValues, dr: RowValues) -> Callable[[Ar
     def at(alpha: Array) -> tuple[Array, Array]:
         jar = r.scalar + alpha * dr.scalar
         slope = -jnp.sum(_scalar_force(s, p, jar) * dr.scalar)
-        curvature = jnp.sum(_scalar_D(s, p, jar) * dr.scalar * dr.scalar)
+        curvature = jnp.sum(scalar_D(s, p, jar) * dr.scalar * dr.scalar)
         if contact is None:
             return slope, curvature
         more = contact(alpha)
@@ -149,7 +156,7 @@ def along(s: Structure, p: Problem, r: RowValues, dr: RowValues) -> Callable[[Ar
 
 def hessian(s: Structure, p: Problem, r: RowValues) -> tuple[Array, Array]:
     """H = M + J^T s'' J, as a matrix [nv, nv] and a further diagonal [nv] from the rows on single dofs."""
-    curvature = _scalar_D(s, p, r.scalar)
+    curvature = scalar_D(s, p, r.scalar)
     dof = s.table.dof
     diagonal = scatter_add(dof, curvature[: len(dof)], p.M.shape[0])
     H = p.M

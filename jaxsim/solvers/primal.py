@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 
+from jaxsim.algebra.blocks import times
 from jaxsim.constraint.rows import RowValues
 from jaxsim.solvers.objective import Problem, Structure, along, cost, residual
 
@@ -45,7 +45,7 @@ def begin(s: Structure, p: Problem, start: Start) -> tuple[Array, Array, RowValu
     cold = (smooth, p.qfrc_smooth, residual(s, p, smooth))
     if warm is None:
         return cold
-    Mx = lax.dot(p.M, warm, precision=lax.Precision.HIGHEST)
+    Mx = times(p.M, warm)
     previous = (warm, Mx, residual(s, p, warm))
     gauss = 0.5 * jnp.sum((warm - smooth) * (Mx - p.qfrc_smooth))
     better = gauss + cost(s, p, previous[2]) < cost(s, p, cold[2])

@@ -128,7 +128,7 @@ def solution_at(m: Model, d: Data, mid: Intermediate) -> Solution:
 
 
 def _problem(m: Model, d: Data, mid: Intermediate) -> tuple[Structure, Problem]:
-    return structure_of(m), problem_of(d.qM, mid.inertia, d.qfrc_smooth, mid.rows)
+    return structure_of(m), problem_of(mid.mass, mid.inertia, d.qfrc_smooth, mid.rows)
 
 
 def _with_forces(

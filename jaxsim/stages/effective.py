@@ -61,7 +61,7 @@ def continuous_acceleration(m: Model, d: Data, mid: Intermediate) -> Array:
     if not m.nv:
         return d.qacc
     force = _implicit_force(m, d, mid)
-    return d.qacc if force is None else solve(d.qM, force)
+    return d.qacc if force is None else solve(mid.mass, force)
 
 
 def _implicit_force(m: Model, d: Data, mid: Intermediate) -> Array | None:
@@ -109,8 +109,8 @@ def free_blocks(m: Model, d: Data, matrix: Array, bodies: np.ndarray) -> tuple[n
     directions = jnp.broadcast_to(jnp.eye(3, dtype=omega.dtype)[:, None], (3, *omega.shape))
     slopes = jax.vmap(lambda v: jax.jvp(bias, (omega,), (v,))[1])(directions)
     local = jnp.swapaxes(slopes, 0, 1)
-    block = jnp.stack([matrix[r[:, None], r[None]] for r in dofs])
-    extra = jnp.stack([take(local, r) for r in dofs])
+    block = matrix[dofs[:, :, None], dofs[:, None]]
+    extra = take(local, dofs.ravel()).reshape(*dofs.shape, 3)
     return dofs, block + m.opt.timestep * jnp.concatenate([jnp.zeros_like(extra), extra], axis=2)
 
 

@@ -15,14 +15,15 @@ from jaxsim.core.enums import DisableBit
 from jaxsim.core.extension import extension_of
 from jaxsim.core.model import Model
 from jaxsim.dynamics.actuation import actuation
-from jaxsim.dynamics.com import Inertia, com_pos, com_vel, crb, inertia_of, inertia_product, project_wrenches, rne
+from jaxsim.dynamics.com import Inertia, com_pos, com_vel, inertia_of, inertia_product, project_wrenches, rne
 from jaxsim.dynamics.energy import energy
 from jaxsim.dynamics.history import late_readings
 from jaxsim.dynamics.kinematics import Poses, kinematics
 from jaxsim.dynamics.passive import passive
-from jaxsim.dynamics.tendon import tendon, tendon_armature, tendon_inertia
+from jaxsim.dynamics.tendon import tendon, tendon_inertia
 from jaxsim.dynamics.tendon_bias import with_tendon_bias
 from jaxsim.dynamics.transmission import transmission
+from jaxsim.dynamics.trees import mass_matrix
 from jaxsim.sensors.table import sensors
 from jaxsim.solvers.linear.solve import Known, solve
 from jaxsim.stages.constrained import constrained_acceleration
@@ -50,7 +51,7 @@ def position_velocity(m: Model, d: Data, known: Poses | None = None) -> tuple[Da
     """All that depends on position [nq] and velocity [nv] alone, up to the constraint rows."""
     d = com_pos(m, kinematics(m, d, known))
     d, ten_J = tendon(m, d)
-    d = tendon_armature(m, crb(m, d), ten_J)
+    d, mass = mass_matrix(m, d, ten_J)
     d, moment = transmission(m, d, ten_J)
     d, cdof_dot = com_vel(m, d)
     d = d.replace(ten_velocity=lax.dot(ten_J, d.qvel, precision=lax.Precision.HIGHEST))
@@ -63,7 +64,7 @@ def position_velocity(m: Model, d: Data, known: Poses | None = None) -> tuple[Da
     rows = make_constraint(m, d, ten_J, slots)
     d, moment = with_adhesion(m, d, moment, slots, rows.contact)
     inertia = inertia_of(m, d, tendon_inertia(m, ten_J))
-    return d, Intermediate(ten_J, inertia, moment, cdof_dot, slots, rows)
+    return d, Intermediate(ten_J, mass, inertia, moment, cdof_dot, slots, rows)
 
 
 def smooth_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | None = None) -> Data:
@@ -76,7 +77,7 @@ def smooth_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | Non
     d = actuation(m, d, mid.moment, gravcomp)
     applied = project_wrenches(m, d, d.xfrc_applied[:, :3], d.xfrc_applied[:, 3:], d.xipos)
     smooth = d.qfrc_passive - d.qfrc_bias + d.qfrc_applied + d.qfrc_actuator + applied
-    qacc = solve(d.qM, smooth, known=known_of(m, mid.inertia, known)) if m.nv else smooth
+    qacc = solve(mid.mass, smooth, known=known_of(m, mid.inertia, known)) if m.nv else smooth
     return d.replace(qfrc_smooth=smooth, qacc_smooth=qacc)
 
 

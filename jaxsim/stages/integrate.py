@@ -87,8 +87,8 @@ def _euler_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | Non
         return d.qacc
     found = known_of(m, mid.inertia, known)
     if found is not None and is_constrained(m, mid):  # the forces are M qacc, which saves their derivative
-        return damped(d.qM, d.qacc, diagonal, found)
-    return solve(d.qM, d.qfrc_smooth + d.qfrc_constraint, diagonal, found)
+        return damped(mid.mass, d.qacc, diagonal, found)
+    return solve(mid.mass, d.qfrc_smooth + d.qfrc_constraint, diagonal, found)
 
 
 def _implicitfast_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | None) -> tuple[Array, Array]:
@@ -106,7 +106,7 @@ def _implicitfast_acceleration(m: Model, d: Data, mid: Intermediate, known: Arra
     if not len(bodies):
         return qacc, qacc
     dofs, block = free_blocks(m, d, whole, bodies)
-    solution = solve_small(block, jnp.stack([take(force, r) for r in dofs]))
+    solution = solve_small(block, take(force, dofs.ravel()).reshape(dofs.shape))
     return put(qacc, dofs.ravel(), solution.reshape(-1)), qacc
 
 

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import jax
 
+from jaxsim.algebra.blocks import Matrix
 from jaxsim.collision.slots import ContactSlots
 from jaxsim.constraint.rows import Rows
 from jaxsim.core.data import Data
@@ -17,6 +18,7 @@ class Intermediate(NamedTuple):
     """What later stages need of position and velocity and Data does not keep."""
 
     ten_J: Array  # [ntendon, nv]
+    mass: Matrix  # qM [nv, nv], tree by tree where trees are many
     inertia: Inertia  # what qM is made of
     moment: Array  # [nout, nv]
     cdof_dot: Array  # [nv, 6]

@@ -51,7 +51,7 @@ def _edges(c: ContactRows, w: Array) -> Array:
 
 def _edge_D(c: ContactRows) -> Array:
     """D per edge; a frictionless contact keeps one edge, on which friction then has no part."""
-    dim = c.J.shape[1]
+    dim = c.D.shape[1]
     if dim == 1:
         return c.D
     axis = np.tile(np.arange(1, dim, dtype=np.int32), 2)[None]
@@ -61,7 +61,7 @@ def _edge_D(c: ContactRows) -> Array:
 
 def frictionless_masked(c: ContactRows) -> ContactRows:
     """Friction zero beyond the axes that a contact has."""
-    dim = c.J.shape[1]
+    dim = c.D.shape[1]
     return c._replace(friction=jnp.where(np.arange(1, dim, dtype=np.int32)[None] < c.condim[:, None], c.friction, 0))
 
 

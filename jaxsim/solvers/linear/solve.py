@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jaxsim.algebra.blocks import Blocks, Matrix, eye_like, times
 from jaxsim.algebra.structured import product
 from jaxsim.solvers.linear.spd_solve import spd_solve
 
@@ -22,11 +23,11 @@ class Known(NamedTuple):
     factors: Any
 
 
-def solve(H: Array, b: Array, d: Array | None = None, known: Known | None = None) -> Array:
+def solve(H: Matrix, b: Array, d: Array | None = None, known: Known | None = None) -> Array:
     """Solve (H + diag(d)) x = b, differentiably in both modes and nested.
 
     Args:
-        H: [n, n], symmetric; positive definite together with d.
+        H: [n, n], symmetric, dense or in blocks; positive definite together with d.
         b: [n].
         d: [n], by default zero.
         known: the solution, where it has been found before; then only derivatives are computed.
@@ -36,11 +37,26 @@ def solve(H: Array, b: Array, d: Array | None = None, known: Known | None = None
         return _known(known.apply, lax.stop_gradient(known.x), H, known.factors, d, b)
     fixed_H, fixed_d = lax.stop_gradient((H, d))
     return lax.custom_linear_solve(
-        lambda x: lax.dot(H, x, precision=lax.Precision.HIGHEST) + d * x,
+        lambda x: times(H, x) + d * x,
         b,
-        solve=lambda _, rhs: spd_solve(fixed_H, fixed_d, rhs[:, None])[:, 0],
+        solve=lambda _, rhs: factor_and_solve(fixed_H, fixed_d, rhs),
         symmetric=True,
     )
+
+
+def factor_and_solve(H: Matrix, d: Array, b: Array) -> Array:
+    """x of (H + diag(d)) x = b [n], without a derivative rule."""
+    if not isinstance(H, Blocks):
+        return spd_solve(H, d, b[:, None])[:, 0]
+    every = zip(H.parts, H.groups.split(d), H.groups.split(b))
+    return H.groups.join([spd_solve(part, own, rhs[:, :, None])[:, :, 0] for part, own, rhs in every])
+
+
+def inverse_of(H: Matrix) -> Matrix:
+    """H^-1, without a derivative rule."""
+    if not isinstance(H, Blocks):
+        return spd_solve(H, jnp.zeros_like(H[0]), jnp.eye(len(H), dtype=H.dtype))
+    return Blocks(H.groups, tuple(spd_solve(x, jnp.zeros_like(x[:, 0]), eye_like(x)) for x in H.parts))
 
 
 def solve_columns(H: Array, B: Array) -> Array:
@@ -55,7 +71,7 @@ def solve_columns(H: Array, B: Array) -> Array:
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _known(apply: Callable, x: Array, H: Array, factors: Any, d: Array, b: Array) -> Array:
+def _known(apply: Callable, x: Array, H: Matrix, factors: Any, d: Array, b: Array) -> Array:
     """x, which solves (H + diag(d)) x = b."""
     return x
 
@@ -73,7 +89,7 @@ def _(apply, primals, tangents):
     return x, solve(H, rhs, d)
 
 
-def damped(H: Array, x: Array, d: Array, known: Known) -> Array:
+def damped(H: Matrix, x: Array, d: Array, known: Known) -> Array:
     """y, which is known, with (H + diag(d)) y = H x: differentiated from x, wherever that came from.
 
     Args:
@@ -86,7 +102,7 @@ def damped(H: Array, x: Array, d: Array, known: Known) -> Array:
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _damped(apply: Callable, y: Array, H: Array, factors: Any, d: Array, x: Array) -> Array:
+def _damped(apply: Callable, y: Array, H: Matrix, factors: Any, d: Array, x: Array) -> Array:
     """y, which solves (H + diag(d)) y = H x."""
     return y
 

@@ -127,5 +127,19 @@ def _worlds(eqn, values, n):
     if _size(eqn, [isinstance(v, World) for v in values]) is None:
         return fallback(eqn, values, n)
     floor = PIVOT_FLOOR if eqn.invars[0].aval.dtype == jnp.float32 else 0
-    solve = one_kernel(lambda H, d, b: lanes.solve(H, d, b, floor))
+    solve = one_kernel(lambda H, d, b: _in_lanes(H, d, b, floor))
     return [World(solve(*[spread(v, n) for v in values]))]
+
+
+def _in_lanes(H: Array, d: Array, b: Array, floor: float) -> Array:
+    """Systems [..., n, n, W] of each world, side by side with those of the W worlds."""
+    lead, last = H.shape[:-3], b.shape[-3:]
+    if not lead:
+        return lanes.solve(H, d, b, floor)
+
+    def as_lanes(x, rank):
+        inner = x.shape[len(lead) : len(lead) + rank]
+        return jnp.moveaxis(x.reshape(-1, *inner, x.shape[-1]), 0, -2).reshape(*inner, -1)
+
+    x = lanes.solve(as_lanes(H, 2), as_lanes(d, 1), as_lanes(b, 2), floor)
+    return jnp.moveaxis(x.reshape(*last[:2], -1, last[2]), -2, 0).reshape(*lead, *last)

@@ -1,0 +1,143 @@
+"""Worlds of many kinematic trees: the same as MuJoCo's, and the same as with dense matrices."""
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+import oracle
+import pytest
+
+import jaxsim as js
+from jaxsim import models as bundled
+from jaxsim.algebra import pieces, select, tree
+from jaxsim.dynamics import trees
+
+BOX = (
+    """<body pos="{x} {y} {z}" euler="{t} 10 0"><freejoint/><geom type="box" size=".05 .06 .04" condim="{c}"/></body>"""
+)
+XML = """
+<mujoco model="{name}">
+  <option timestep=".004" cone="{cone}"/>
+  <default><geom friction=".6 .02 .005"/></default>
+  <worldbody>
+    <geom type="plane" size="5 5 .1"/>
+    {boxes}
+    <body name="dog" pos=".1 .1 .5"><freejoint/><geom type="capsule" size=".05" fromto="-.1 0 0 .1 0 0"/>
+      <body pos=".1 0 0"><joint name="leg" axis="0 1 0" range="-40 40" damping=".1"/>
+        <geom type="capsule" size=".03" fromto="0 0 0 0 0 -.25"/></body>
+      <body pos="-.1 0 0"><joint axis="0 1 0" frictionloss=".2" damping=".1"/>
+        <geom type="capsule" size=".03" fromto="0 0 0 0 .1 -.25"/></body></body>
+    <body name="a" pos=".5 0 .6"><joint name="a" axis="0 1 0" armature=".01"/><geom size=".05" pos=".1 0 0"/>
+      <body pos=".2 0 0"><joint name="b" axis="0 1 0" range="-20 20"/><geom size=".05" pos=".1 0 0"/></body></body>
+    <body name="c" pos=".5 .4 .6"><joint name="c" axis="0 1 0" armature=".01"/><geom size=".05" pos=".1 0 0"/>
+      <body pos=".2 0 0"><joint type="ball" range="0 20"/><geom size=".05" pos=".1 0 0"/></body></body>
+  </worldbody>
+  <tendon><fixed armature=".02" frictionloss=".3" range="-.2 .2" limited="true">
+    <joint joint="b" coef="1"/><joint joint="leg" coef=".5"/></fixed></tendon>
+  <equality><connect body1="a" body2="c" anchor=".5 .2 .1"/><joint joint1="a" joint2="c"/></equality>
+</mujoco>
+"""
+
+
+@pytest.fixture
+def by_trees(monkeypatch):
+    """Small worlds count as large ones."""
+    monkeypatch.setattr(trees, "MANY", 20)
+
+
+def heap(name: str, cone: str = "pyramidal", count: int = 6) -> str:
+    """Boxes above each other and other things, which fall upon each other."""
+    boxes = [
+        BOX.format(x=0.03 * (i % 2), y=0.02 * (i % 3), z=0.1 + 0.13 * i, t=17 * i, c=4 - i % 2) for i in range(count)
+    ]
+    return XML.format(name=name, cone=cone, boxes="".join(boxes))
+
+
+def scattered(mj: mujoco.MjModel, rng: np.random.Generator) -> list[mujoco.MjData]:
+    """States in which much touches, from which the solver starts anywhere."""
+    found = []
+    for d in oracle.states(mj, rng, (80, 80, 150)):
+        d.qacc_warmstart[:] += 3 * rng.standard_normal(mj.nv)
+        d.qfrc_applied[:] = 0.5 * rng.standard_normal(mj.nv)
+        warm = d.qacc_warmstart.copy()
+        mujoco.mj_forward(mj, d)
+        d.qacc_warmstart[:] = warm
+        found.append(_copy(mj, d))
+    return found
+
+
+def _copy(mj: mujoco.MjModel, d: mujoco.MjData) -> mujoco.MjData:
+    other = mujoco.MjData(mj)
+    mujoco.mj_copyData(other, mj, d)
+    return other
+
+
+def test_a_batch_of_heaps_is_mujocos(by_trees):
+    pair = oracle.pair_of_xml(heap("heap", "elliptic"))
+    assert [dofs.shape[1] for dofs in trees.trees_of(pair.model).dofs] == [2, 4, 6, 8]
+    found = scattered(pair.mj, np.random.default_rng(1))
+    batch = jax.tree.map(lambda *x: jnp.stack(x), *[oracle.put(pair.model, d) for d in found])
+    after = jax.vmap(js.forward, (None, 0))(pair.model, batch)
+    assert sum(d.ncon for d in found) >= 20 and (np.asarray(after.ncon) == [d.ncon for d in found]).all()
+    assert np.asarray(after.solver_converged).all()
+    for i, d in enumerate(found):
+        mine = jax.tree.map(lambda x, i=i: x[i], after)
+        inertia = np.zeros((pair.mj.nv, pair.mj.nv))
+        mujoco.mj_fullM(pair.mj, d, inertia)
+        assert oracle.error(mine.qM, inertia) < 1e-9
+        oracle.assert_equal(mine, d, ("qfrc_bias", "qacc_smooth", "cvel"))
+        oracle.assert_equal(mine, d, ("qacc", "qfrc_constraint"), 1e-8)
+
+
+def test_derivatives_are_those_of_dense_matrices(monkeypatch):
+    rng, found = np.random.default_rng(2), []
+    mj = oracle.pair_of_xml(heap("to fall", count=3)).mj
+    state = scattered(mj, rng)[-1]
+    tangents = [jnp.asarray(rng.standard_normal(mj.nv)) for _ in range(3)]
+    for many in (10, 1000):
+        monkeypatch.setattr(trees, "MANY", many)
+        model = oracle.pair_of_xml(heap(f"derivatives {many}", count=3)).model
+        assert (trees.trees_of(model) is None) == (many == 1000)
+        data = oracle.put(model, state)
+
+        def velocity(qvel, force, model=model, data=data):
+            return js.step(model, data.replace(qvel=qvel, qfrc_applied=force)).qvel
+
+        at = data.qvel, data.qfrc_applied
+        forward = jax.jvp(velocity, at, tuple(tangents[:2]))[1]
+        found.append((forward, *jax.vjp(velocity, *at)[1](tangents[2])))
+    for ours, dense in zip(*found):
+        assert oracle.error(ours, dense) < 1e-8
+
+
+def test_rows_can_still_be_written_out(by_trees):
+    pair = oracle.pair_of_xml(heap("rows", count=2))
+    d = scattered(pair.mj, np.random.default_rng(3))[0]
+    data = oracle.put(pair.model, d)
+    rows = js.constraint_rows(pair.model, data.replace(qacc=jnp.asarray(d.qacc))).compact()
+    J = np.asarray(d.efc_J).reshape(-1, pair.mj.nv)
+    assert rows.J.shape == J.shape and oracle.error(np.sort(rows.force), np.sort(d.efc_force)) < 1e-7
+    assert oracle.error(rows.J.T @ rows.force, J.T @ d.efc_force) < 1e-8
+
+
+def test_bundled_models_have_dense_matrices():
+    for name in bundled.names():
+        model = js.load(name)
+        assert trees.trees_of(model) is None
+        assert tree.velocity_before(model.topology).size <= pieces.SMALL
+
+
+def test_products_with_matrices_of_many_blocks():
+    rng = np.random.default_rng(0)
+    matrix = np.zeros((601, 700))
+    for i in range(100):
+        matrix[1 + 5 * i : 5 + 5 * i, 7 * i : 7 * i + 4] = rng.integers(1, 3) * np.tri(4)
+        matrix[6 + 5 * i - 1, 7 * i + 5] = 1
+    matrix[0] = 1
+    found = pieces.pieces(matrix)
+    assert found is not None and len(found) <= 5
+    x = rng.standard_normal((700, 2))
+    assert oracle.error(select.product(matrix, jnp.asarray(x)), matrix @ x) < 1e-14
+    pulled = jax.linear_transpose(lambda x: select.product(matrix, x), jnp.asarray(x))(jnp.asarray(matrix @ x))[0]
+    assert oracle.error(pulled, matrix.T @ (matrix @ x)) < 1e-14
+    assert pieces.pieces(rng.standard_normal((300, 300))) is None  # nothing but one block
