@@ -205,7 +205,7 @@ def main() -> None:
             plan, result = planned(TASKS[name](law))
             print(json.dumps({"task": name, "contact": law} | result), flush=True)
             if args.out:
-                np.savez(Path(args.out) / f"{name}_{law}.npz", ctrl=plan.ctrl, history=plan.history, **plan.states)
+                np.savez(Path(args.out) / f"{name}_{law}.npz", ctrl=plan.ctrl, costs=plan.history, **plan.states)
 
 
 def planned(task: Task) -> tuple[Plan, dict[str, float]]:
