@@ -12,6 +12,7 @@ from scipy.optimize import lsq_linear
 import jaxsim as js
 from jaxsim.optimize import Cost, Settings, cem, difference, displaced, ilqr, linearise_trajectory, mpc, mppi, shoot
 from jaxsim.optimize.box_qp import box_qp
+from jaxsim.optimize.elimination import inverse
 from jaxsim.optimize.trajectory import state_of
 
 # two carts on one rail, coupled by the upper one's spring: linear
@@ -179,3 +180,9 @@ def test_box_qp(rng):
         counts.add(int(found.free[b].sum()))
     assert {0, 1, 2} <= counts
     assert oracle.error(found.x, np.clip(found.x, low, high)) == 0
+
+
+def test_inverse_says_where_there_is_none():
+    H = jnp.array([[2.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.5, 1.0]])
+    np.testing.assert_allclose(inverse(H) @ H, np.eye(3), atol=1e-14)
+    assert not np.isfinite(inverse(H - 1.5 * jnp.eye(3))).all()
