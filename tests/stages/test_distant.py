@@ -14,7 +14,7 @@ XML = """
     <geom type="plane" size="5 5 1"/>
     <body pos="0 0 .17"><joint type="slide" axis="0 0 1"/><geom size=".1" mass="1"/></body>
     <body pos="1 0 .12"><joint type="slide" axis="0 0 1"/><geom size=".1" mass="2"/></body>
-    <body pos="1 .23 .0995"><joint type="slide" axis="0 1 0"/><joint type="slide" axis="0 0 1"/><geom size=".1"/></body>
+    <body pos="1 .23 .0993"><joint type="slide" axis="0 1 0"/><joint type="slide" axis="0 0 1"/><geom size=".1"/></body>
     <body pos="3 0 .5"><joint type="slide" axis="0 0 1"/><geom size=".1" mass="1"/></body>
   </worldbody>
 </mujoco>
@@ -24,6 +24,7 @@ XML = """
 def test_derivatives_are_those_of_the_distant_law():
     """Values are the soft law's; derivatives are differences of the distant law's step, in both modes."""
     soft = js.load(XML)
+    soft = soft.replace(opt=soft.opt.replace(tolerance=0.0))  # for differences
     distant = soft.replace(opt=soft.opt.replace(contact="distant"))
     seeing = soft.replace(opt=soft.opt.replace(contact_gradient="distant"))
     data = js.make_data(soft)
@@ -43,10 +44,10 @@ def test_derivatives_are_those_of_the_distant_law():
     np.testing.assert_allclose(value, of_soft[20], atol=1e-14)
     assert np.abs(of_distant - of_soft).max() > 1e-4
     theirs, own = ((ends[:10] - ends[10:20]).T / (2 * eps) for ends in (of_distant, of_soft))
-    np.testing.assert_allclose(forward, theirs, atol=1e-7)
+    np.testing.assert_allclose(forward, theirs, rtol=1e-6, atol=1e-7)
     push, none = np.asarray(forward)[5:, :5], np.asarray(own)[5:, :5]
     assert push[0, 0] < -1e-4 and none[0, 0] == 0  # the nearer to the floor, the more it is pushed up
-    assert push[1, 1] < 10 * push[0, 0]
+    assert push[1, 1] < 2 * push[0, 0]
     assert abs(push[1, 2]) > 1e-5 and none[1, 2] == 0  # the one beside it pushes it
     assert push[4, 4] == 0  # far from everything
 
