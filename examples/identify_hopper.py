@@ -1,17 +1,19 @@
 """Identify a hopper from trajectories of MuJoCo C: masses, dampings, armatures and friction, all 10 % off at first.
 
-python examples/identify_hopper.py [--starts 10] [--noise 0.01]
+python examples/identify_hopper.py [--starts 10] [--noise 0.01] [--out identify_hopper.svg]
 
 Every start must find all eleven numbers, within 1e-6 from exact records and within 2 % from noisy ones. Needs `mujoco`.
 """
 
 import argparse
 import time
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import mujoco
 import numpy as np
+from picture import Curve, draw
 
 import jaxsim as js
 from jaxsim import models
@@ -46,6 +48,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--starts", type=int, default=10)
     parser.add_argument("--noise", type=float, default=0.01, help="deviation, relative to that of each coordinate")
+    parser.add_argument("--out", default="identify_hopper.svg")
     args = parser.parse_args()
     jax.config.update("jax_enable_x64", True)
     mj = mujoco.MjModel.from_xml_path(str(models.path("hopper")))
@@ -59,6 +62,7 @@ def main() -> None:
     noise = {name: scale[name] * rng.standard_normal(exact[name].shape) for name in scale}
     noisy = exact | {name: exact[name] + noise[name] for name in noise}
     worst = {"exact": 0.0, "noisy": 0.0}
+    curves: dict[str, list[Curve]] = {"exact": [], "noisy": []}
     for start in range(args.starts):
         off = jnp.asarray(rng.choice([-0.1, 0.1], len(truth)))
         wrong = wanted.apply(model, jnp.log1p(off))
@@ -67,6 +71,7 @@ def main() -> None:
             found = identify(wrong, wanted, windows(model, recorded, WINDOW), scale=scale, fit_start=True)
             error = np.abs(np.array(list(found.values.values())) / truth - 1)
             worst[kind] = max(worst[kind], error.max())
+            curves[kind].append(Curve(np.arange(len(found.history)), np.maximum(found.history, 1e-20)))
             print(
                 f"start {start}, {kind}: worst error {error.max():.1e} ({wanted.names[error.argmax()]}), "
                 f"{found.iterations} iterations, {time.perf_counter() - begun:.1f} s",
@@ -74,6 +79,7 @@ def main() -> None:
             )
     for name, value in found.values.items():
         print(f"{name:16} {value:.4f} +- {found.deviations[name]:.4f}")
+    draw(Path(args.out), "mean square of what is left, in units of the noise", "iteration", curves, logarithmic=True)
     assert worst["exact"] < 1e-6 and worst["noisy"] < 0.02, worst
 
 

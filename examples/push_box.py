@@ -1,16 +1,18 @@
 """Push a box to the right along the floor, and lift it: two tasks of table III of "Dojo" by iLQR.
 
-python examples/push_box.py
+python examples/push_box.py [--contact hard] [--out push_box.svg]
 
 As in that paper: ten steps of 0.1 s, impulses on the centre of mass, cost and goal on position and velocity.
 """
 
 import argparse
 import time
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from picture import Curve, draw
 
 import jaxsim as js
 from jaxsim.optimize import Cost, Plan, Settings, difference, ilqr
@@ -18,7 +20,7 @@ from jaxsim.optimize import Cost, Plan, Settings, difference, ilqr
 STEP = 0.1
 XML = """
 <mujoco model="box">
-  <option timestep="0.02" cone="elliptic"/>
+  <option timestep="{timestep}" cone="elliptic"/>
   <worldbody>
     <light pos="0 0 3"/>
     <site name="origin"/>
@@ -37,14 +39,19 @@ XML = """
 </mujoco>
 """
 GOALS = {"right": (1.0, 0.0, 0.25), "up": (0.0, 0.0, 1.25)}
-LENGTH, SUBSTEPS = 10, 5
+LENGTH, SUBSTEPS = 10, {"hard": 1, "soft": 5}
 
 
 def main() -> None:
     """Plan both tasks in parallel, and check where they end."""
-    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--contact", default="hard", choices=SUBSTEPS)
+    parser.add_argument("--out", default="push_box.svg")
+    args = parser.parse_args()
     jax.config.update("jax_enable_x64", True)
-    model = js.load(XML)
+    substeps = SUBSTEPS[args.contact]
+    model = js.load(XML.replace("{timestep}", str(STEP / substeps)), contact=args.contact)
+    model = model.replace(opt=model.opt.replace(kappa_gradient=3e-4))
 
     @jax.jit
     @jax.vmap
@@ -58,7 +65,7 @@ def main() -> None:
 
         cost = Cost(running, lambda data: jnp.sqrt(2.0) * apart(data), apart)
         settings = Settings(goal_tolerance=5e-3, tolerance=1e-4)
-        return ilqr(model, data, jnp.zeros((LENGTH, model.nu)), cost, substeps=SUBSTEPS, settings=settings)
+        return ilqr(model, data, jnp.zeros((LENGTH, model.nu)), cost, substeps=substeps, settings=settings)
 
     begun = time.perf_counter()
     plans = jax.block_until_ready(plan(jnp.array(list(GOALS.values()))))
@@ -68,6 +75,9 @@ def main() -> None:
             f"{name}: cost {plans.cost[i]:.2f}, violation {plans.violation[i]:.1e}, {plans.iterations[i]} iterations, "
             f"ends at {np.round(plans.states['qpos'][i, -1, :3], 3)}"
         )
+    seconds, places = STEP * np.arange(LENGTH + 1), np.asarray(plans.states["qpos"])
+    curves = {"right, along the floor": places[0, :, 0], "up, above the floor": places[1, :, 2] - 0.25}
+    draw(Path(args.out), "way of the box (m)", "time (s)", {k: Curve(seconds, x) for k, x in curves.items()})
     assert np.all(plans.converged)
 
 

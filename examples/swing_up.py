@@ -1,16 +1,18 @@
 """Swing a pole up and hold it there, by iLQR from ten random starts in parallel.
 
-python examples/swing_up.py [--starts 10] [--out swing_up.npz]
+python examples/swing_up.py [--starts 10] [--out swing_up.svg] [--save swing_up.npz]
 
 Every plan must end upright, at rest, in the middle of the rail.
 """
 
 import argparse
 import time
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from picture import Curve, draw
 
 import jaxsim as js
 from jaxsim import models
@@ -34,7 +36,8 @@ def main() -> None:
     """Plan, and check where the plans end."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--starts", type=int, default=10)
-    parser.add_argument("--out", default="", help="save the plans' states and controls as .npz")
+    parser.add_argument("--out", default="swing_up.svg", help="where the plans are drawn")
+    parser.add_argument("--save", default="", help="save the plans' states and controls as .npz")
     args = parser.parse_args()
     jax.config.update("jax_enable_x64", True)
     model, rng = js.load(models.path("cart_pole")), np.random.default_rng(0)
@@ -55,8 +58,11 @@ def main() -> None:
     ends = np.concatenate([plans.states["qpos"][:, -1], plans.states["qvel"][:, -1]], axis=1)
     for end, steps, cost, done in zip(ends, plans.iterations, plans.cost, plans.converged):
         print(f"{steps} iterations, cost {cost:.3f}, ends at {np.round(end, 3)}, converged: {bool(done)}")
-    if args.out:
-        np.savez(args.out, ctrl=plans.ctrl, **plans.states)
+    seconds = np.arange(LENGTH + 1) * SUBSTEPS * float(model.opt.timestep)
+    angles = [Curve(seconds, np.degrees(path)) for path in np.asarray(plans.states["qpos"][:, :, 1])]
+    draw(Path(args.out), "angle of the pole (degrees, 0 is down)", "time (s)", {"plans": angles})
+    if args.save:
+        np.savez(args.save, ctrl=plans.ctrl, **plans.states)
     up = (np.abs(plans.violation) < 1e-3) & np.asarray(plans.converged)
     print(f"{up.sum()} of {args.starts} upright")
     assert up.all()

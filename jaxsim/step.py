@@ -10,6 +10,7 @@ from typing import Any
 import jax
 
 from jaxsim.core.data import Data
+from jaxsim.core.enums import ContactGradient
 from jaxsim.core.model import Model
 from jaxsim.core.shapes import check
 from jaxsim.layout import batched
@@ -25,6 +26,8 @@ def _forward(model: Model, data: Data, known: Found | None = None) -> tuple[Data
 
 
 def _repeated_forward(known: Found, model: Model, data: Data) -> Data:
+    if model.opt.contact_gradient == ContactGradient.DISTANT:
+        model, known = distant(model), known._replace(constrained=None)
     return _forward(model, data, known)[0]
 
 
@@ -35,8 +38,18 @@ def _step(model: Model, data: Data) -> tuple[tuple[Data, Any], Any]:
 
 @functools.partial(jax.jit, inline=True)  # traced once for all that take its derivatives
 def repeated_step(known: Any, model: Model, data: Data) -> Data:
-    """A step that was taken before by `solved_step`, in one world: the same values, and their derivatives."""
+    """A step that was taken before by `solved_step`, in one world: the same values, and their derivatives.
+
+    Under `opt.contact_gradient = "distant"` they are another step's, that has to be solved for.
+    """
+    if model.opt.contact_gradient == ContactGradient.DISTANT:
+        model, known = distant(model), (known[0]._replace(constrained=None), None)
     return step_stage.step(model, data, known)[0]
+
+
+def distant(model: Model) -> Model:
+    """The model under the distant contact law."""
+    return model.replace(opt=model.opt.replace(contact="distant", contact_gradient="own"))
 
 
 def _repeated_step(known: Any, model: Model, data: Data) -> tuple[Data, Any]:

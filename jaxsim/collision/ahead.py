@@ -1,4 +1,7 @@
-"""How far two geoms may come closer within a step: what the hard contact law has to know before they touch."""
+"""How far ahead contacts are looked for by the laws that have to know of them before they touch.
+
+That is how far two geoms may come closer within a step for the hard law, and a fixed reach for the distant one.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -19,8 +22,18 @@ ACCELERATION = 20  # times that of gravity, and of 1 m/s^2, that geoms are allow
 def looking_ahead(m: Model, d: Data) -> tuple[Model, Array]:
     """The model with gaps that reach as far as its geoms get within a step, and how far each does [ngeom] (m)."""
     ahead = look_ahead(m, d)
+    return _with_gaps(m, ahead), ahead
+
+
+def reaching_far(m: Model) -> tuple[Model, Array]:
+    """The model with gaps of the reach of the distant law, and half of that, which each geom has of it [ngeom] (m)."""
+    ahead = jnp.broadcast_to(0.5 * m.opt.contact_reach, (m.ngeom,))
+    return _with_gaps(m, ahead), ahead
+
+
+def _with_gaps(m: Model, ahead: Array) -> Model:
     both = take(ahead, m.pair_geom1) + take(ahead, m.pair_geom2)
-    return m.replace(geom_gap=m.geom_gap + ahead, pair_gap=m.pair_gap + both), ahead
+    return m.replace(geom_gap=m.geom_gap + ahead, pair_gap=m.pair_gap + both)
 
 
 def look_ahead(m: Model, d: Data) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
-from jaxsim.collision.ahead import looking_ahead
+from jaxsim.collision.ahead import looking_ahead, reaching_far
 from jaxsim.collision.broadphase import Near, near_pairs, tiles
 from jaxsim.collision.budget import CELLS, TILES, budgets_of, group_name
 from jaxsim.collision.compact import chosen, gather
@@ -42,9 +42,9 @@ def collide(m: Model, d: Data) -> ContactSlots | None:
     """
     if not len(pairs_of(m)):
         return None
-    if m.opt.contact != ContactLaw.HARD:
+    if m.opt.contact == ContactLaw.SOFT:
         return _collide(m, d)
-    reaching, ahead = looking_ahead(m, d)
+    reaching, ahead = looking_ahead(m, d) if m.opt.contact == ContactLaw.HARD else reaching_far(m)
     return less_gap(m, _collide(reaching, d), ahead)
 
 

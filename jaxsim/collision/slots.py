@@ -115,8 +115,8 @@ def slot_params(m: Model, slots: ContactSlots) -> PairParams:
 
 
 def detected(m: Model, slots: ContactSlots) -> Array:
-    """[n] whether MuJoCo would list the contact of each slot: the hard law detects some that are farther away."""
-    if m.opt.contact != ContactLaw.HARD:
+    """[n] whether MuJoCo would list the contact of each slot: laws of our own detect some that are farther away."""
+    if m.opt.contact == ContactLaw.SOFT:
         return slots.dist < NO_CONTACT
     params = slot_params(m, slots)
     return slots.dist <= params.margin + params.gap

@@ -24,7 +24,7 @@ from jaxsim.collision.slots import (
     slot_adhesion,
     slot_params,
 )
-from jaxsim.constraint.impedance import impedance, reference, regularization
+from jaxsim.constraint.impedance import distant, impedance, reference, regularization
 from jaxsim.constraint.row_table import row_table
 from jaxsim.constraint.surface import surface_velocity
 from jaxsim.core.data import Data
@@ -105,11 +105,18 @@ def contact_rows(m: Model, d: Data, slots: ContactSlots) -> ContactRows:
     if m.hasadhesion:  # sticky surfaces also hold on to each other in the gap beyond the margin
         adhesion = jnp.where(detected(m, slots), slot_adhesion(m, slots), 0)
         active = touching | (adhesion != 0)
+    near = None
+    if m.opt.contact == ContactLaw.DISTANT:
+        near = ~touching & (slots.dist < p.margin + m.opt.contact_reach)
+        active = active | near
     # far from zero only in idle slots, where it would overflow in float32
     pos = jnp.where(active, slots.dist - p.margin, 0)
     condim = jnp.where(active, of_slots(m, slots, jnp.asarray(pairs_of(m).condim, jnp.int32)), 0)
     if m.hasadhesion:  # where they do so without friction
         condim = jnp.where(touching, condim, jnp.minimum(condim, 1))
+
+    if near is not None:  # what does not touch has no friction
+        condim = jnp.where(near, jnp.minimum(condim, 1), condim)
 
     if trees_of(m) is None:
         motion: Any = contact_motion(m, d, slots, dim)
@@ -121,6 +128,8 @@ def contact_rows(m: Model, d: Data, slots: ContactSlots) -> ContactRows:
     if m.hassurfacevel:
         velocity = velocity + surface_velocity(m, d, slots, dim)
     imp = impedance(m, p.solref, p.solimp, pos)
+    if near is not None:
+        pos, imp = distant(m, near, pos, imp)
     normal = -imp.stiffness * imp.imp * pos
     damping = jnp.broadcast_to(imp.damping[:, None], velocity.shape)
     mu = p.friction[:, 0] / jnp.sqrt(jnp.maximum(m.opt.impratio, MINVAL))

@@ -11,6 +11,8 @@ from jaxsim.core.model import Model
 
 Array = jax.Array
 
+WEAK = 0.1  # impedance of surfaces that are about to touch, under the distant law
+
 
 class Impedance(NamedTuple):
     """Per constraint: stiffness K, damping B and impedance I of aref = -B vel - K I (pos - margin)."""
@@ -52,6 +54,20 @@ def reference(m: Model, solref: Array, dmax: Array) -> tuple[Array, Array]:
     stiffness = jnp.where(standard, spring, -first / jnp.maximum(MINVAL, dmax * dmax))
     damping = jnp.where(standard, 2 / jnp.maximum(MINVAL, scale), -second / jnp.maximum(MINVAL, dmax))
     return stiffness, damping
+
+
+def distant(m: Model, near: Array, pos: Array, imp: Impedance) -> tuple[Array, Impedance]:
+    """Violation and impedance of contacts of which some are only near, pos [n] apart and less than the reach.
+
+    Those push as springs without dampers do that are compressed from the reach on, ever less weakly as they come
+    closer: the force grows with the third power of that, from zero.
+    """
+    reach = m.opt.contact_reach
+    inside = jnp.where(near, jnp.clip(1 - pos / reach, 0, 1), 0)
+    weak = jnp.maximum(WEAK * inside, MINIMP)
+    return jnp.where(near, -reach * inside, pos), Impedance(
+        imp.stiffness, jnp.where(near, 0, imp.damping), jnp.where(near, weak, imp.imp)
+    )
 
 
 def _sigmoid(dmin: Array, dmax: Array, width: Array, mid: Array, power: Array, pos: Array) -> Array:

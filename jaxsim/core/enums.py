@@ -73,10 +73,21 @@ class Solver(IntEnum):
 
 
 class ContactLaw(IntEnum):
-    """Our own, not in MJCF: MuJoCo's convex penalties, or Dojo's complementarity; `opt.replace(contact="hard")`."""
+    """Our own, not in MJCF: MuJoCo's convex penalties, or Dojo's complementarity; `opt.replace(contact="hard")`.
+
+    The distant law is the soft one, under which surfaces also push each other weakly before they touch.
+    """
 
     SOFT = 0
     HARD = 1
+    DISTANT = 2
+
+
+class ContactGradient(IntEnum):
+    """Our own: whose derivatives those of a step are, its own or those of the distant law."""
+
+    OWN = 0
+    DISTANT = 1
 
 
 class EqType(IntEnum):

@@ -5,7 +5,7 @@ from typing import Any, Self
 import jax
 import numpy as np
 
-from jaxsim.core.enums import ContactLaw
+from jaxsim.core.enums import ContactGradient, ContactLaw
 from jaxsim.core.fields import MODEL_REAL, OPTION_INT, OPTION_OWN, OPTION_REAL, SIZES, STAT_REAL, STATIC, Field
 from jaxsim.core.fields.field import Child
 from jaxsim.core.fields.model import ModelReals
@@ -29,7 +29,8 @@ SURFACES = (
 class Option(Record, OptionReals, OptionInts, OwnReals, OwnInts):
     """Physics options under mjOption's names. Reals are traced; enums, flags and iteration counts static.
 
-    Those of the hard contact law are our own: `contact` ("soft" or "hard"), `kappa` and `kappa_gradient`.
+    Our own are the contact law, `contact` ("soft", "hard" or "distant"), `kappa` and `kappa_gradient` of the hard one,
+    and `contact_gradient` ("own" or "distant") with `contact_reach`: what the derivatives of the soft one are of.
     """
 
     children = tuple(OPTION_REAL)
@@ -41,9 +42,10 @@ class Option(Record, OptionReals, OptionInts, OwnReals, OwnInts):
         """A copy with options changed; changing an integer option compiles anew, and its enumeration's names serve.
 
         Raises:
-            ValueError: there is no member of that name, or a kappa is not positive.
+            ValueError: there is no member of that name, a kappa or reach is not positive, or hard contacts are to have
+                derivatives of distant ones.
         """
-        for name in ("kappa", "kappa_gradient"):
+        for name in ("kappa", "kappa_gradient", "contact_reach"):
             value = changes.get(name)
             if numeric(value) and not np.all(np.asarray(value) > 0):
                 raise ValueError(
@@ -52,6 +54,11 @@ class Option(Record, OptionReals, OptionInts, OwnReals, OwnInts):
         static = dict(self._static)
         for name in [n for n in changes if n in static]:
             static[name] = _option(name, changes.pop(name))
+        if static["contact"] == ContactLaw.HARD and static["contact_gradient"] != ContactGradient.OWN:
+            raise ValueError(
+                'opt.contact_gradient is "distant" and opt.contact "hard", whose derivatives see contacts ahead '
+                "by opt.kappa_gradient already; leave contact_gradient at 'own', or take contact=\"soft\""
+            )
         traced = super().replace(**changes)
         return type(self)(traced._values, tuple(static.items()))
 

@@ -11,7 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.scipy.linalg import cho_solve
+
+from jaxsim.optimize.elimination import inverse
 
 Array = jax.Array
 
@@ -21,18 +22,18 @@ ITERATIONS = 30
 
 
 class BoxSolution(NamedTuple):
-    """The minimiser x [n], which components are `free` of the bounds [n], and the factor of their Hessian [n, n].
+    """The minimiser x [n], which components are `free` of the bounds [n], and the inverse of their Hessian [n, n].
 
     Rows and columns of held components are those of the identity.
     """
 
     x: Array
     free: Array
-    factor: Array
+    inverse: Array
 
     def gain(self, slopes: Array) -> Array:
         """How x follows when g changes by `slopes` [n, m]: -H^-1 slopes where it is free, zero elsewhere."""
-        return -cho_solve((self.factor, True), jnp.where(self.free[:, None], slopes, 0))
+        return -self.inverse @ jnp.where(self.free[:, None], slopes, 0)
 
 
 class _Iterate(NamedTuple):
@@ -45,7 +46,7 @@ def box_qp(H: Array, g: Array, low: Array, high: Array) -> BoxSolution:
     """Minimise 1/2 x'Hx + g'x over low <= x <= high.
 
     Args:
-        H: [n, n], positive definite; where it is not, the factor of the solution is not finite.
+        H: [n, n], positive definite; where it is not, the inverse in the solution is not finite.
         g: [n].
         low: [n], may be infinite.
         high: [n], likewise.
@@ -56,8 +57,8 @@ def box_qp(H: Array, g: Array, low: Array, high: Array) -> BoxSolution:
 
     def advance(at: _Iterate) -> _Iterate:
         slope = g + H @ at.x
-        free, factor = _free(H, slope, at.x, low, high)
-        newton = -cho_solve((factor, True), jnp.where(free, slope, 0))
+        free, inverted = _free(H, slope, at.x, low, high)
+        newton = -inverted @ jnp.where(free, slope, 0)
         tried = jax.vmap(lambda size: jnp.clip(at.x + size * newton, low, high))(jnp.asarray(STEPS, g.dtype))
         gains = value(at.x) - jax.vmap(value)(tried)
         enough = gains >= DECREASE * ((at.x[None] - tried) @ slope)
@@ -74,7 +75,7 @@ def box_qp(H: Array, g: Array, low: Array, high: Array) -> BoxSolution:
 
 
 def _free(H: Array, slope: Array, x: Array, low: Array, high: Array) -> tuple[Array, Array]:
-    """Which components are not held at a bound, and the factor of H over them."""
+    """Which components are not held at a bound, and the inverse of H over them."""
     free = ~(((x <= low) & (slope > 0)) | ((x >= high) & (slope < 0)))
     masked = jnp.where(free[:, None] & free[None], H, jnp.eye(len(x), dtype=H.dtype))
-    return free, jnp.linalg.cholesky(masked)
+    return free, inverse(masked)

@@ -16,6 +16,7 @@ import numpy as np
 from jax import lax
 
 from jaxsim.optimize.box_qp import box_qp
+from jaxsim.optimize.elimination import inverse
 
 Array = jax.Array
 
@@ -180,7 +181,7 @@ def _reduced(system: _System, damping: Array | float = 0.0) -> tuple[Array, Arra
     blocks = system.own_H + (damping * system.own_H + jnp.finfo(system.H.dtype).tiny) * scale
     dead = jnp.where(system.weights[:, None, None] > 0, blocks, scale)
     rights = -jnp.concatenate([system.own_g[:, :, None], system.mixed], axis=2)
-    follow = jnp.linalg.solve(dead, rights)
+    follow = jax.vmap(inverse)(dead) @ rights
     first, slope = follow[:, :, 0], follow[:, :, 1:]
     H = system.H + jnp.einsum("wka,wkb->ab", system.mixed, slope)
     return 0.5 * (H + H.T), system.g + jnp.einsum("wka,wk->a", system.mixed, first), first, slope

@@ -12,6 +12,8 @@ from scipy.optimize import lsq_linear
 import jaxsim as js
 from jaxsim.optimize import Cost, Settings, cem, difference, displaced, ilqr, linearise_trajectory, mpc, mppi, shoot
 from jaxsim.optimize.box_qp import box_qp
+from jaxsim.optimize.elimination import inverse
+from jaxsim.optimize.trajectory import state_of
 
 # two carts on one rail, coupled by the upper one's spring: linear
 CARTS = """
@@ -46,13 +48,18 @@ def final(data):
     return FINAL * jnp.concatenate([data.qpos - TARGET, data.qvel])
 
 
-def response(model, substeps=1):
-    """The states after each step from rest, as a matrix [T + 1, nx, T * nu] times all controls."""
-    A, B, _ = linearise_trajectory(model, js.make_data(model), jnp.zeros((LENGTH, 2)), substeps=substeps)
+@functools.cache
+def response(substeps):
+    """The states after each control from rest, as a matrix [T + 1, nx, T * nu] times all controls; in closed form."""
+    h, M, D, K = 0.05, np.array([[1.5, 0.5], [0.5, 0.5]]), np.diag([0.2, 0]), np.diag([0, 3.0])
+    speed = h * np.linalg.solve(M + h * D, np.block([-K, -D, np.eye(2)]))  # Euler's step, damping implicit
+    speed[:, 2:4] += np.eye(2)
+    step = np.block([[np.block([np.eye(2), np.zeros((2, 4))]) + h * speed], [speed], [np.zeros((2, 4)), np.eye(2)]])
+    step = np.linalg.matrix_power(step, substeps)[:4]
     rows = [np.zeros((4, 2 * LENGTH))]
     for t in range(LENGTH):
-        after = np.asarray(A[t]) @ rows[-1]
-        after[:, 2 * t : 2 * t + 2] += np.asarray(B[t])
+        after = step[:, :4] @ rows[-1]
+        after[:, 2 * t : 2 * t + 2] += step[:, 4:]
         rows.append(after)
     return np.stack(rows)
 
@@ -60,7 +67,7 @@ def response(model, substeps=1):
 @functools.cache
 def least_squares(most, substeps=1, reach=False):
     """The best controls within +-most, and their cost, found without dynamic programming."""
-    moved = response(carts(), substeps)
+    moved = response(substeps)
     rows = np.concatenate([*moved[:LENGTH, :2], EFFORT * np.eye(2 * LENGTH), FINAL * moved[-1]])
     wanted = np.concatenate([np.tile(TARGET, LENGTH), np.zeros(2 * LENGTH), FINAL * np.r_[TARGET, 0, 0]])
     if reach:  # the equations of the least squares that end at the target
@@ -150,9 +157,9 @@ def test_linearised_trajectories_predict(rng):
     dx, du = 1e-4 * rng.standard_normal(7), 1e-4 * rng.standard_normal((4, 2))
     moved = functools.reduce(lambda x, t: A[t] @ x + B[t] @ du[t], range(4), dx)
 
-    def end(sign):
+    def end(sign):  # by the very program that is linearised
         begin = displaced(model, data, jnp.asarray(sign * dx))
-        final, _ = js.rollout(model, begin, ctrl + sign * du, substeps=3)
+        final, _ = js.rollout(model, begin, jnp.repeat(ctrl + sign * du, 3, axis=0), outputs=state_of)
         return difference(model, data.replace(**jax.tree.map(lambda x: x[-1], states)), final)
 
     assert np.abs(end(0.0)).max() < 1e-14
@@ -173,3 +180,9 @@ def test_box_qp(rng):
         counts.add(int(found.free[b].sum()))
     assert {0, 1, 2} <= counts
     assert oracle.error(found.x, np.clip(found.x, low, high)) == 0
+
+
+def test_inverse_says_where_there_is_none():
+    H = jnp.array([[2.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.5, 1.0]])
+    np.testing.assert_allclose(inverse(H) @ H, np.eye(3), atol=1e-14)
+    assert not np.isfinite(inverse(H - 1.5 * jnp.eye(3))).all()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jaxsim.core.enums import Cone, ContactLaw, Integrator, Solver
+from jaxsim.core.enums import Cone, ContactGradient, ContactLaw, Integrator, Solver
 from jaxsim.core.fields.field import fields_of, integer, real
 
 if TYPE_CHECKING:  # the compiler reads these tables, without JAX
@@ -51,16 +51,18 @@ class OptionInts:
 
 
 class OwnReals:
-    """Options that MuJoCo does not have, traced; of the hard contact law."""
+    """Options that MuJoCo does not have, traced; of the hard contact law and of the distant one."""
 
     kappa: Array = real("", "N s m, J", "impulse times gap, and the like of friction, that hard contacts are solved to")
     kappa_gradient: Array = real("", "N s m, J", "the same, of the step whose derivatives those of a step are")
+    contact_reach: Array = real("", "m", "distance from which on surfaces push each other under the distant law")
 
 
 class OwnInts:
     """Options that MuJoCo does not have, compiled in."""
 
     contact: ContactLaw = integer("", "law of contacts, limits, friction losses and equalities", ContactLaw)
+    contact_gradient: ContactGradient = integer("", "law that the derivatives of a soft step are of", ContactGradient)
 
 
 class Statistics:
@@ -76,6 +78,12 @@ class Statistics:
 OPTION_REAL = fields_of(OptionReals, OwnReals)
 OPTION_INT = fields_of(OptionInts, OwnInts)
 # what an option of our own is unless a model is told otherwise
-OPTION_OWN: dict[str, float] = {"kappa": 1e-6, "kappa_gradient": 1e-4, "contact": ContactLaw.SOFT}
+OPTION_OWN: dict[str, float] = {
+    "kappa": 1e-6,
+    "kappa_gradient": 1e-4,
+    "contact_reach": 0.1,
+    "contact": ContactLaw.SOFT,
+    "contact_gradient": ContactGradient.OWN,
+}
 KAPPA_FLOAT32 = 1e-5  # with impulses times slips of 50 J the solver ended at this one, and not at 1e-6
 STAT_REAL = fields_of(Statistics)
