@@ -36,6 +36,8 @@ from jaxsim.solvers.objective import Structure, gram, gram_blocks, mul_j, mul_jt
 
 Array = jax.Array
 
+START = 0.1  # N s m, J: kappa of the place on the path where the solver begins; and m, rad, the least gap there
+
 
 class Impact(NamedTuple):
     """Numbers of one step, everything that may be differentiated: n scalar rows, k contact slots."""
@@ -105,6 +107,25 @@ def form_of(s: Structure, slots: int) -> Form:
     return Form(s, slots, loss, limit, equality, place, Cones(slots + len(limit), tuple(groups)))
 
 
+def start_of(form: Form, t: Impact, v: Array) -> Point:
+    """Where the solver begins: velocities v [nv], and gaps, impulses and slips that are on the central path for them.
+
+    Gaps are at least `START`, as those of a free motion into a surface are not; impulses are `START` / gap.
+    """
+    speeds = _speeds(form, t, v)
+    gap = jnp.maximum(_gaps(form, t) + t.timestep * speeds.closing, START)
+    number = START / gap
+    cones, duals = [], []
+    for bound, slip in zip(_bounds(form, number), _slips(t, speeds)):
+        eps = START / (2 * bound)
+        most = (eps + jnp.sqrt(eps * eps + jnp.sum(slip * slip, axis=1)))[:, None]
+        cones.append(jnp.concatenate([bound[:, None], -bound[:, None] * slip / most], axis=1))
+        duals.append(jnp.concatenate([most, slip], axis=1))
+    return Point(
+        (v, jnp.zeros(len(form.equality), v.dtype)), form.cones.join(number, cones), form.cones.join(gap, duals)
+    )
+
+
 def impact_problem(form: Form) -> Problem:
     """The problem of one step; its theta is an Impact, and its a is (v+ [nv], lambda [equalities])."""
     return Problem(
@@ -146,18 +167,27 @@ def _residual(form: Form, t: Impact, w: Point) -> Errors:
     speeds = _speeds(form, t, v)
     inertial = _inertial(form.s, t, v - t.qvel)
     momentum = inertial - h * t.p.qfrc_smooth - mul_jt(form.s, t.p, impulses(form, t, w))
-    phi = [take(t.pos, form.limit)] if not form.slots else [t.gap, take(t.pos, form.limit)]
-    slips = list(speeds.slip)
-    if t.slide is not None:
-        slips[0] = slips[0] + t.friction * t.slide
     on, R = _compliance(form, t)
     return Errors(
         momentum / t.inertia,
-        c - jnp.concatenate(phi) - h * speeds.closing,
+        c - _gaps(form, t) - h * speeds.closing,
         [x[:, 0] - bound for x, bound in zip(cones, _bounds(form, b))],
-        [y[:, 1:] - slip for y, slip in zip(duals, slips)],
+        [y[:, 1:] - slip for y, slip in zip(duals, _slips(t, speeds))],
         on * (speeds.equality + take(t.pos, form.equality) / h) + R * equality,
     )
+
+
+def _gaps(form: Form, t: Impact) -> Array:
+    """[orthant] m, rad: gaps of contacts and limits now."""
+    limits = take(t.pos, form.limit)
+    return jnp.concatenate([t.gap, limits]) if form.slots else limits
+
+
+def _slips(t: Impact, speeds: Speeds) -> list[Array]:
+    """[n, dim - 1] of each group of cones, with what moving surfaces add to the contacts'."""
+    if t.slide is None or not t.friction.shape[1]:
+        return speeds.slip
+    return [speeds.slip[0] + t.friction * t.slide, *speeds.slip[1:]]
 
 
 def _bounds(form: Form, numbers: Array) -> list[Array]:

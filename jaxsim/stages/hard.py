@@ -17,9 +17,9 @@ from jaxsim.constraint.surface import surface_velocity
 from jaxsim.core.data import Data
 from jaxsim.core.enums import ContactLaw, Integrator
 from jaxsim.core.model import Model
-from jaxsim.solvers.impacts import Form, Impact, form_of, impact_problem, impulses
+from jaxsim.solvers.impacts import Form, Impact, form_of, impact_problem, impulses, start_of
 from jaxsim.solvers.interior_point.implicit import central_point
-from jaxsim.solvers.interior_point.predictor_corrector import Outcome, Settings, neutral
+from jaxsim.solvers.interior_point.predictor_corrector import Outcome, Settings
 from jaxsim.solvers.interior_point.problem import Point
 from jaxsim.solvers.objective import mul_jt, problem_of, structure_of
 from jaxsim.stages.effective import euler_diagonal, implicit_matrix, implicitfast_matrix, standalone_free_bodies
@@ -48,7 +48,7 @@ def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None 
             'use opt.replace(integrator="euler"), "implicit" or "implicitfast"'
         )
     form, t = impact_of(m, d, mid)
-    start = neutral(form.cones, (d.qvel + m.opt.timestep * d.qacc_smooth, jnp.zeros(len(form.equality))), d.qvel.dtype)
+    start = start_of(form, t, d.qvel + m.opt.timestep * d.qacc_smooth)
     w, outcome = central_point(
         impact_problem(form),
         t,

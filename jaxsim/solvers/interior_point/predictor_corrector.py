@@ -1,12 +1,16 @@
 """Mehrotra's predictor-corrector method, ending on the central path at the kappa that is asked for.
 
-Dojo's algorithm 2, with one change: predictor and corrector aim at b o c = kappa e and not at zero, so that the last
+Dojo's algorithm 2 with two changes. Predictor and corrector aim at b o c = kappa e and not at zero, so that the last
 steps are Newton's own and the end is that point to rounding, whatever the way. Derivatives at kappa then are those of
-one smooth function. An iteration factors once and solves twice:
+one smooth function. And a predictor that is soon at the boundary is not trusted: the shorter its way alpha there, the
+more the corrector centres, the less of the residual it removes and the less of the second order it makes up for. (With
+all of the residual, contacts of legs and their friction bring each other to the boundary: of 400 steps of a quadruped
+with random controls 19 in 20 ended within 15 iterations so, and 1 in 5 before.) An iteration factors once and solves
+twice:
 
-    predictor  E' d = -E,  c o db + b o dc = kappa e - b o c
-    centring   sigma = (excess(w + alpha d) / excess(w))^3,  excess = b . c / degree - kappa, or |b o c - kappa e|
-    corrector  the same with  b o c = kappa + sigma excess  and less the second order db o dc
+    predictor  E' d = -E,  c o db + b o dc = kappa e - b o c,  alpha of it reaches the boundary, or all of it fits
+    centring   sigma = (1 - alpha)^2,  excess = b . c / degree - kappa, at least a tenth of |b o c - kappa e|
+    corrector  E' d = -(1 - sigma) E,  b o c = kappa + sigma excess,  and less alpha db o dc
     step       to tau of the way to the boundary, halved while both violations grow
 
 Friction is not the derivative of anything, so that this may run in circles (a foot that slides fast and is pressed
@@ -30,6 +34,7 @@ Array = jax.Array
 
 SHARE = (0.95, 0.99)  # of the way to the boundary that a step goes, far from the solution and near it
 HASTE = 20  # iterations after which the way begins anew, along the path
+ASTRAY = 0.1  # of the largest violation of b o c = kappa e, that centring aims at where the mean is nearer
 NEAR = 0.3  # of the target: so near counts as on the path, and so much nearer to zero the next place is
 PARTS = (1, 0.7, 0.5, 0.35, 0.25, 0.15, 0.08, 0.03, 0.01, 0.003)  # of a step, that are tried on that way
 ROUNDING = 4.0  # last digits that a sum of products may be wrong by
@@ -56,6 +61,7 @@ class Outcome(NamedTuple):
 
 class _State(NamedTuple):
     w: Point
+    errors: Any  # E at w
     residual: Array  # []
     complementarity: Array  # []
     iteration: Array  # [] int
@@ -82,20 +88,20 @@ def solve(problem: Problem, theta: Any, start: Point, settings: Settings) -> tup
 
     def iterate(s: _State) -> _State:
         step, alpha = _direction(problem, theta, s, settings)
-        w, residual, complementarity = _searched(problem, theta, s, step, alpha, settings)
+        w, errors, residual, complementarity = _searched(problem, theta, s, step, alpha, settings)
         sound = jnp.isfinite(residual) & jnp.isfinite(complementarity)
-        w = jax.tree.map(lambda new, old: jnp.where(sound, new, old), w, s.w)
-        return _next(problem.cones, _State(w, residual, complementarity, s.iteration + 1, sound, s.patient, s.target))
+        w, errors = jax.tree.map(lambda new, old: jnp.where(sound, new, old), (w, errors), (s.w, s.errors))
+        end = s._replace(w=w, errors=errors, residual=residual, complementarity=complementarity)
+        return _next(problem.cones, end._replace(iteration=s.iteration + 1, sound=sound))
 
     def _next(cones: Cones, s: _State) -> _State:
         """Begin anew and patiently where haste did not end; and go on along the path where its place is reached."""
         anew = ~s.patient & ((s.iteration == HASTE) | ~s.sound) & ~_done(s, settings)
-        w, residual, complementarity = jax.tree.map(
-            lambda a, b: jnp.where(anew, a, b), (start, *first), (s.w, s.residual, s.complementarity)
-        )
+        now = (s.w, s.errors, s.residual, s.complementarity)
+        w, errors, residual, complementarity = jax.tree.map(lambda a, b: jnp.where(anew, a, b), (start, *first), now)
         there = _away(cones, w, s.target) <= NEAR * s.target
         target = jnp.where(s.patient & there, jnp.maximum(NEAR * s.target, settings.kappa), s.target)
-        return _State(w, residual, complementarity, s.iteration, s.sound | anew, s.patient | anew, target)
+        return _State(w, errors, residual, complementarity, s.iteration, s.sound | anew, s.patient | anew, target)
 
     first = _violations(problem, theta, start, settings.kappa)
     begin = _State(
@@ -111,13 +117,13 @@ def _done(s: _State, settings: Settings) -> Array:
     return exact & (s.residual <= settings.tolerance)
 
 
-def _violations(problem: Problem, theta: Any, w: Point, kappa: Array) -> tuple[Array, Array]:
-    """|E| and |b o c - kappa e| [], the largest entries; of the latter what is beyond the products' rounding."""
-    cones, (_, b, c) = problem.cones, w
-    largest = [jnp.max(jnp.abs(r)) for r in jax.tree.leaves(problem.residual(theta, w)) if r.size]
+def _violations(problem: Problem, theta: Any, w: Point, kappa: Array) -> tuple[Any, Array, Array]:
+    """E, |E| and |b o c - kappa e| [], the largest entries; of the latter what is beyond the products' rounding."""
+    cones, (_, b, c), errors = problem.cones, w, problem.residual(theta, w)
+    largest = [jnp.max(jnp.abs(r)) for r in jax.tree.leaves(errors) if r.size]
     rounding = ROUNDING * jnp.finfo(b.dtype).eps * product(cones, jnp.abs(b), jnp.abs(c))
     away = jnp.abs(product(cones, b, c) - kappa * jnp.asarray(unit(cones), b.dtype)) - rounding
-    return jnp.max(jnp.stack(largest)), jnp.max(away, initial=0)
+    return errors, jnp.max(jnp.stack(largest)), jnp.max(away, initial=0)
 
 
 def _direction(problem: Problem, theta: Any, s: _State, settings: Settings) -> tuple[Point, Array]:
@@ -125,17 +131,16 @@ def _direction(problem: Problem, theta: Any, s: _State, settings: Settings) -> t
     cones, w, kappa = problem.cones, s.w, settings.kappa
     e = jnp.asarray(unit(cones), w.b.dtype)
     factors = problem.factor(theta, w)
-    r = jax.tree.map(jnp.negative, problem.residual(theta, w))
+    r = jax.tree.map(jnp.negative, s.errors)
     now = product(cones, w.b, w.c)
     near = problem.solve(theta, w, factors, r, jnp.where(s.patient, s.target, kappa) * e - now)
     alpha = jnp.minimum(_room(cones, w, near), 1)
     # cones may be far from kappa while their mean is near it, when some are too close to the boundary to move
-    excess = jnp.maximum(_mean(cones, w.b, w.c) - kappa, s.complementarity)
-    left = _mean(cones, w.b + alpha * near.b, w.c + alpha * near.c) - kappa
-    left = jnp.maximum(left, (1 - alpha) * s.complementarity)
-    ratio = jnp.clip(left / jnp.where(excess > 0, excess, 1), 0, 1)
-    centring = ratio * ratio * ratio * excess
-    step = problem.solve(theta, w, factors, r, (kappa + centring) * e - now - product(cones, near.b, near.c))
+    excess = jnp.maximum(_mean(cones, w.b, w.c) - kappa, ASTRAY * s.complementarity)
+    sigma = (1 - alpha) * (1 - alpha)
+    less = jax.tree.map(lambda x: (1 - sigma) * x, r)
+    second = alpha * product(cones, near.b, near.c)
+    step = problem.solve(theta, w, factors, less, (kappa + sigma * excess) * e - now - second)
     step = jax.tree.map(lambda x, y: jnp.where(s.patient, x, y), near, step)
     violation = jnp.maximum(s.residual, s.complementarity)
     share = jnp.where(s.patient, SHARE[0], jnp.clip(1 - violation * violation, *SHARE))
@@ -173,10 +178,10 @@ def _mean(cones: Cones, b: Array, c: Array) -> Array:
 
 def _searched(
     problem: Problem, theta: Any, s: _State, step: Point, alpha: Array, settings: Settings
-) -> tuple[Point, Array, Array]:
-    """The point a step away with its violations: the step is halved while both are larger than before."""
+) -> tuple[Point, Any, Array, Array]:
+    """The point a step away with its E and its violations: the step is halved while both are larger than before."""
 
-    def at(alpha: Array) -> tuple[Point, Array, Array]:
+    def at(alpha: Array) -> tuple[Point, Any, Array, Array]:
         w = Point(problem.move(s.w.a, step.a, alpha), s.w.b + alpha * step.b, s.w.c + alpha * step.c)
         return (w, *_violations(problem, theta, w, settings.kappa))
 
@@ -185,7 +190,7 @@ def _searched(
         return first
 
     def worse(carry: tuple) -> Array:
-        _, k, _, residual, complementarity = carry
+        _, k, _, _, residual, complementarity = carry
         better = (residual <= s.residual) | (complementarity <= s.complementarity)
         return (k < settings.halvings) & ~better
 
