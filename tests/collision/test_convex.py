@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import mujoco
 import numpy as np
 import pytest
+from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 import jaxsim as js
@@ -186,6 +187,31 @@ def test_degenerate_poses_in_single_precision(pair):
     assert np.isfinite(rows).all() and np.isfinite(change).all()
     assert (rows[-len(turns) :, 0] == np.float32(NO_CONTACT)).all() and (rows[: 3 * len(turns), 0] < 0).all()
     np.testing.assert_allclose(np.linalg.norm(rows[:, 4:], axis=1), 1, atol=1e-5)
+
+
+def test_deep_hulls_take_as_many_steps_as_the_option_allows(rng):
+    """Depths of hulls with many faces are those of the hulls of their differences."""
+    points = rng.normal(size=(2, 60, 3))
+    points *= [0.15, 0.2, 0.25] / np.linalg.norm(points, axis=2, keepdims=True)
+    mesh = "".join(f'<mesh name="m{i}" vertex="{" ".join(map(str, p.ravel()))}"/>' for i, p in enumerate(points))
+    body = "".join(f'<body><freejoint/><geom type="mesh" mesh="m{i}"/></body>' for i in range(2))
+    mj = mujoco.MjModel.from_xml_string(
+        f"""<mujoco><option ccd_iterations="90"><flag multiccd="disable"/></option>
+          <asset>{mesh}</asset><worldbody>{body}</worldbody></mujoco>"""
+    )
+    model, d = put_model(mj), mujoco.MjData(mj)
+    data = js.make_data(model)
+    qpos = rng.normal(size=(20, 2, 7))
+    qpos[:, :, :3] *= np.array([0, 0.05])[:, None]
+    qpos[:, :, 3:] /= np.linalg.norm(qpos[:, :, 3:], axis=2, keepdims=True)
+    qpos = qpos.reshape(20, 14)
+    ours = jax.jit(jax.vmap(lambda q: collide(model, kinematics(model, data.replace(qpos=q))).dist[0]))(qpos)
+    for q, dist in zip(qpos, np.asarray(ours)):
+        d.qpos[:] = q
+        mujoco.mj_kinematics(mj, d)
+        one, two = (mj.mesh_vert[60 * i :][:60] @ d.geom_xmat[i].reshape(3, 3).T + d.geom_xpos[i] for i in (0, 1))
+        depth = ConvexHull((one[:, None] - two[None]).reshape(-1, 3)).equations[:, 3].max()
+        assert abs(dist - depth) < 1e-12
 
 
 @pytest.mark.parametrize("margin", [0.0, 0.05])

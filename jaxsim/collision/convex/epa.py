@@ -3,10 +3,11 @@
 A polytope within the difference grows where it is nearest to the origin, until it cannot: its nearest face then is
 the difference's own. A new vertex sees some faces from outside. These go, and the edges between them and the
 others, the rim, make new faces with it. Around a vertex of the rim, of what follows it in the seen faces and what
-comes before it all but the next and the previous vertex of the rim cancel; so one sum for each vertex, of a power of
-two for what follows less one for what comes before, tells the whole rim. Of faces 0 1 2 and 0 2 3, seen from 4:
+comes before it all but the next and the previous vertex of the rim cancel; so one sum for each vertex, of a code for
+what follows less that for what comes before, tells the whole rim. Codes hold a number and its square, as the sum of
+two numbers follows from their difference and that of their squares. Of faces 0 1 2 and 0 2 3, seen from 4:
 
-    around 0   1 and 2 follow, 2 and 3 come before:   2^1 + 2^2 - 2^2 - 2^3, so 1 is next and 3 was previous
+    around 0   1 and 2 follow, 2 and 3 come before: differences 1 - 3 and 1 - 9, so 1 is next and 3 was previous
     new faces  0 1 4, 1 2 4, 2 3 4, 3 0 4
 
 Heights are signed, so the polytope need not hold the origin: faces that have it outside come first. It begins as
@@ -28,7 +29,10 @@ from jaxsim.collision.shape import safe_norm
 Array = jax.Array
 
 NOWHERE = 1e30  # height of a face that is not there: nothing sees it, and all others are nearer
-MOST = 24  # vertices added at most: a step costs as much as their square; their numbers are bits of an integer
+FEW = 24  # steps that there is room for at first, as a step costs as much as the square of the room
+GROWTH = 4  # times as many are next, for shapes that need them
+MOST = 1000  # steps, as in MuJoCo
+SHIFT = 11  # bits of a code that hold a number or a difference of two
 COARSE = 1e-5  # of the coordinates: how exact the nearest face has to be for Newton's method to go on from it
 
 
@@ -58,9 +62,8 @@ def epa(
         triangle: [3, 8] points of it that are not on a line.
         start: [] bool, whether to search at all.
         tolerance: [] by how much (m) the face of smooth shapes may lie within the difference.
-        iterations: most vertices to add.
+        iterations: most steps, each of which adds a vertex.
     """
-    count = min(iterations, MOST)
     rounding = 16 * jnp.finfo(triangle.dtype).eps * shapes.scale
     enough = jnp.where(shapes.smooth, jnp.maximum(tolerance, COARSE * shapes.scale), rounding)
 
@@ -73,31 +76,47 @@ def epa(
         seen = vector.dot(p.face[:, :3], row[:3][None]) - p.face[:, 3] > 0.25 * rounding
         rim = _rim(p, seen)
         # a rim that touches itself is of rounding's making: what was found so far has to do
-        done |= ~rim.simple | (p.step >= count)
+        done |= ~rim.simple
         face = _replaced(p.face, seen, rim.on, _new_faces(p, row, rim.next, rounding))
-        here = np.arange(3 + count, dtype=np.int32) == 3 + p.step
+        here = np.arange(len(p.rows), dtype=np.int32) == 3 + p.step
         rows = jnp.where(here[:, None], row[None], p.rows)
         moved = Polytope(rows, face, _lowest(face), found, p.step + 1, done)
         return jax.tree.map(lambda new, old: jnp.where(done, old, new), moved, p)._replace(found=found, done=done)
 
-    rows = jnp.concatenate([triangle, jnp.broadcast_to(triangle[:1], (count, 8))])
-    face = _two_sided(triangle[:, :3], 2 * count + 2)
+    face = _two_sided(triangle[:, :3])
     none = jnp.concatenate([face[0], jnp.full(1, NOWHERE, face.dtype), triangle[0]])
     zero = jnp.zeros((), jnp.int32)
-    p = lax.while_loop(lambda p: ~p.done, grow, Polytope(rows, face, _lowest(face), none, zero, ~start))
+    p = Polytope(triangle, face, _lowest(face), none, zero, ~start)
+    for room in _rooms(iterations):
+        p = lax.while_loop(lambda p, room=room: ~p.done & (p.step < room), grow, _with_room(p, room))
     corners = p.rows.at[p.found[4:7].astype(jnp.int32)].get(mode="promise_in_bounds")
     return corners, p.found[:3], p.found[8:]
 
 
-def _two_sided(triangle: Array, size: int) -> Array:
-    """The faces of a triangle [3, 3] and its other side, and room for more."""
+def _rooms(iterations: int) -> list[int]:
+    """For how many steps there is room, in one loop after the other."""
+    rooms, most = [FEW], min(iterations, MOST)
+    while rooms[-1] < most:
+        rooms.append(rooms[-1] * GROWTH)
+    return [*rooms[:-1], most]
+
+
+def _with_room(p: Polytope, steps: int) -> Polytope:
+    """The polytope with room for so many steps."""
+    rows = jnp.broadcast_to(p.rows[:1], (3 + steps - len(p.rows), 8))
+    faces = jnp.broadcast_to(_gone(p.face.dtype)[None], (2 + 2 * steps - len(p.face), 7))
+    return p._replace(rows=jnp.concatenate([p.rows, rows]), face=jnp.concatenate([p.face, faces]))
+
+
+def _two_sided(triangle: Array) -> Array:
+    """The faces [2, 7] of a triangle [3, 3] and of its other side."""
     a, b, c = triangle[0], triangle[1], triangle[2]
     normal = vector.cross(b - a, c - a)
     normal = normal / safe_norm(normal)
     plane = jnp.concatenate([normal, jnp.sum(normal * a, keepdims=True)])
     front = jnp.concatenate([plane, jnp.asarray([0, 1, 2], plane.dtype)])
     back = jnp.concatenate([-plane, jnp.asarray([1, 0, 2], plane.dtype)])
-    return jnp.concatenate([jnp.stack([front, back]), jnp.broadcast_to(_gone(plane.dtype)[None], (size - 2, 7))])
+    return jnp.stack([front, back])
 
 
 def _gone(dtype) -> Array:
@@ -118,26 +137,24 @@ class Rim(NamedTuple):
 
 
 def _rim(p: Polytope, seen: Array) -> Rim:
-    number = np.arange(p.rows.shape[0], dtype=np.int32)
+    number = np.arange(len(p.rows), dtype=np.int32)
     corner = p.face[:, 4:].T.astype(jnp.int32)
-    power = _power(corner)
-    change = jnp.where(seen[None], take(power, [1, 2, 0]) - take(power, [2, 0, 1]), 0)
+    code = _code(corner)
+    change = jnp.where(seen[None], take(code, [1, 2, 0]) - take(code, [2, 0, 1]), 0)
     around = corner[:, None] == number[None, :, None]
     x = _once(jnp.sum(jnp.where(around, change[:, None], 0), axis=(0, 2), dtype=jnp.int32))
-    # 2^n - 2^p has the bits p to n - 1 if n is greater, its negative n to p - 1 else
-    top, low = 32 - lax.clz(jnp.abs(x)), _count((x & -x) - 1)
-    following, previous = jnp.where(x > 0, top, low), jnp.where(x > 0, low, top)
     on = x != 0
-    simple = jnp.all(~on | (x == _power(following) - _power(previous)))
-    return Rim(on, jnp.minimum(following, number[-1]), simple)
+    less = jnp.left_shift(x, 32 - SHIFT) >> (32 - SHIFT)  # the next number less the previous one
+    squares = ((x - less) >> SHIFT).astype(jnp.float32)
+    both = (squares / jnp.where(less == 0, 1, less).astype(jnp.float32)).astype(jnp.int32)
+    following = (both + less) >> 1
+    simple = jnp.all(~on | (x == _code(following) - _code(following - less)))
+    return Rim(on, jnp.clip(following, 0, number[-1]), simple)
 
 
-def _power(x: Array) -> Array:
-    return jnp.left_shift(jnp.int32(1), x)
-
-
-def _count(bits: Array) -> Array:
-    return lax.population_count(bits)
+def _code(x: Array) -> Array:
+    """What tells a number below 1024 and its square, whose difference for two of them tells both."""
+    return x * x * (1 << SHIFT) + x
 
 
 def _once(x: Array) -> Array:
@@ -165,18 +182,26 @@ def _new_faces(p: Polytope, row: Array, following: Array, rounding: Array) -> Ar
 def _replaced(face: Array, seen: Array, wanted: Array, new: Array) -> Array:
     """Faces [f, 7] with the wanted ones of the new [v, 7] where the seen ones and nothing were."""
     free = seen | (face[:, 3] == NOWHERE)
-    half = len(face) // 2
-    place = np.arange(len(face), dtype=np.int32)
-    bits = jnp.where(free, _power(jnp.asarray(place % half)), 0)
-    low, high = jnp.sum(bits[:half], dtype=jnp.int32), jnp.sum(bits[half:], dtype=jnp.int32)
-    mask = np.asarray(2 ** (place % half) - 1, np.int32)
-    before = jnp.where(place < half, _count(low & mask), _count(low) + _count(high & mask))
+    place, _ = _ranks(free)
+    rank, total = _ranks(wanted)
     number = np.arange(len(new), dtype=np.int32)
-    all_wanted = jnp.sum(jnp.where(wanted, _power(jnp.asarray(number)), 0), dtype=jnp.int32)
-    rank = jnp.where(wanted, _count(all_wanted & np.asarray(2**number - 1, np.int32)), -1)
-    ranks = _once(jnp.concatenate([before, rank]))
-    before, rank = ranks[: len(face)], ranks[len(face) :]
-    which = jnp.sum(jnp.where(before[:, None] == rank[None], number[None], 0), axis=1, dtype=jnp.int32)
+    ranks = _once(jnp.concatenate([place, jnp.where(wanted, rank, -1)]))
+    place, rank = ranks[: len(face)], ranks[len(face) :]
+    which = jnp.sum(jnp.where(place[:, None] == rank[None], number[None], 0), axis=1, dtype=jnp.int32)
     moved = new.at[which].get(mode="promise_in_bounds")
     kept = jnp.where(seen[:, None], _gone(face.dtype)[None], face)
-    return jnp.where((free & (before < _count(all_wanted)))[:, None], moved, kept)
+    return jnp.where((free & (place < total))[:, None], moved, kept)
+
+
+def _ranks(chosen: Array) -> tuple[Array, Array]:
+    """How many chosen ones [n] come before each [n], and how many there are []: by counting bits in words."""
+    n, width = len(chosen), 31
+    many = -(-n // width)
+    power = np.asarray(2 ** (np.arange(n) % width), np.int32)
+    bits = jnp.pad(jnp.where(chosen, power, 0), (0, many * width - n)).reshape(many, width)
+    word = jnp.sum(bits, axis=1, dtype=jnp.int32)
+    count = lax.population_count(word)
+    before = jnp.sum(jnp.where(np.tri(many, k=-1, dtype=bool), count[None], 0), axis=1, dtype=jnp.int32)
+    below = np.asarray(2 ** np.arange(width) - 1, np.int32)
+    rank = before[:, None] + lax.population_count(word[:, None] & below[None])
+    return rank.reshape(-1)[:n], jnp.sum(count, dtype=jnp.int32)
