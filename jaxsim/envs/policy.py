@@ -41,7 +41,8 @@ def save_policy(
 
     Args:
         path: of the file; it is complete or absent.
-        act: as in `Policy`; a JAX function in single precision, its weights are written with it.
+        act: actions [B, action_size] for observations [B, observation_size]; a JAX function in single precision, its
+            weights are written with it.
         observation_size: of the task.
         task: its name, one of `envs.names()`.
         constants: of the task, where they are not its defaults.
