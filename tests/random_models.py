@@ -315,7 +315,7 @@ class Writer:
     def model(self) -> str:
         """The whole file."""
         fluid = self.maybe(0.25)
-        option = f'timestep="{self.pick((".002", ".005"))}" integrator="{self.pick(("Euler", "RK4", "implicit", "implicitfast"))}"'
+        option = f'timestep="{self.pick((".002", ".005"))}" integrator="{self.pick(("Euler", "RK4", "implicit", "implicitfast", "discrete"))}"'
         option += f' cone="{self.pick(("pyramidal", "elliptic"))}" gravity="{self.numbers(-9, 9, 3)}"'
         option += self.some((0.3, "impratio", self.numbers(0.5, 5)), (0.3, "magnetic", self.numbers(-1, 1, 3)))
         if fluid:

@@ -25,6 +25,7 @@ from jaxsim.constraint.equality import connect, joint_coupling, tendon_coupling,
 from jaxsim.constraint.friction import dof_friction, tendon_friction
 from jaxsim.constraint.limits import ball_limits, scalar_limits, tendon_limits
 from jaxsim.constraint.scalar import ScalarRows
+from jaxsim.constraint.user import equality_rows, limit_rows, user_equalities, user_limits
 from jaxsim.core.enums import Cone, ConstraintType, DisableBit, EqType, JointType
 from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology, per_topology
@@ -84,6 +85,8 @@ FAMILIES: tuple[Family, ...] = (
         _C.LIMIT_TENDON, _D.LIMIT, 2, lambda t: np.flatnonzero((np.asarray(t.tendon_limited) > 0) & ~immobile(t)),
         tendon_limits,
     ),
+    Family(_C.EQUALITY, _D.EQUALITY, 1, user_equalities, equality_rows),
+    Family(_C.LIMIT_JOINT, _D.LIMIT, 1, user_limits, limit_rows),
 )  # fmt: skip
 
 
