@@ -95,7 +95,7 @@ def extend(
     for name, function in given._asdict().items():
         if function is not None:
             _check(model, name, function, sizes[name])
-    given = given._replace(**rows)
+    given = given._replace(equality=rows.get("equality"), limit=rows.get("limit"))
     merged = [new if new is not None else old for new, old in zip(given, t.extension)]
     return Model(model._values, Topology(t._values | {"extension": tuple(merged)}, t.names))
 
