@@ -33,7 +33,7 @@ def _rows(m: js.Model, d: js.Data) -> object:
 
 def _solve(m: js.Model, d: js.Data) -> js.Data:
     d, mid = stages.position_velocity(m, d)
-    d = stages.smooth_acceleration(m, d, mid)
+    d, mid = stages.smooth_acceleration(m, d, mid)
     return stages.constrained_acceleration(m, d, mid)[0]
 
 

@@ -20,6 +20,7 @@ from jaxsim.core.enums import (
     GeomType,
     Integrator,
     SensorType,
+    Solver,
     TendonType,
     TrnType,
 )  # fmt: skip
@@ -44,7 +45,6 @@ SIMULATED: dict[str, tuple[type[IntEnum], tuple[IntEnum, ...], str]] = {
     "tendon_type": (TendonType, tuple(TendonType), "tendon"),
     "sensor_type": (SensorType, SUPPORTED_SENSORS, "sensor"),
 }  # fmt: skip
-INTEGRATORS = (Integrator.EULER, Integrator.RK4, Integrator.IMPLICIT, Integrator.IMPLICITFAST)
 REFUSED_FLAGS = (
     EnableBit.SLEEP,
     EnableBit.DIAGEXACT,
@@ -94,8 +94,10 @@ def admit(
 
 def _options(m: Model) -> Iterator[tuple[str, int, str]]:
     o = m.opt
-    if o.integrator not in INTEGRATORS:
-        sentence = f"integrator {o.integrator.name.lower()} is not simulated; use Euler, RK4, implicit or implicitfast"
+    if o.integrator == Integrator.DISCRETE and (o.solver not in (Solver.NEWTON, Solver.CG) or o.noslip_iterations):
+        sentence = (
+            "integrator discrete is simulated with the solvers Newton and CG and without noslip; use implicitfast"
+        )
         yield "option", 0, sentence
     for bit in REFUSED_FLAGS:
         if o.enables(bit):

@@ -24,11 +24,11 @@ from jaxsim.collision.slots import (
     slot_adhesion,
     slot_params,
 )
-from jaxsim.constraint.impedance import distant, impedance, reference, regularization
+from jaxsim.constraint.impedance import Impedance, distant, end_of_step, impedance, reference, regularization
 from jaxsim.constraint.row_table import row_table
 from jaxsim.constraint.surface import surface_velocity
 from jaxsim.core.data import Data
-from jaxsim.core.enums import MAXIMP, MINIMP, MINVAL, Cone, ContactLaw
+from jaxsim.core.enums import MAXIMP, MINIMP, MINVAL, Cone, ContactLaw, Integrator
 from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology
 from jaxsim.dynamics.trees import trees_of
@@ -127,17 +127,18 @@ def contact_rows(m: Model, d: Data, slots: ContactSlots) -> ContactRows:
         velocity = velocity_of_bodies(m.topology, motion, d.qvel)
     if m.hassurfacevel:
         velocity = velocity + surface_velocity(m, d, slots, dim)
-    imp = impedance(m, p.solref, p.solimp, pos)
+    bare = impedance(m, p.solref, p.solimp, pos)
     if near is not None:
-        pos, imp = distant(m, near, pos, imp)
+        pos, bare = distant(m, near, pos, bare)
+    imp, softer = end_of_step(m, bare)
     normal = -imp.stiffness * imp.imp * pos
     damping = jnp.broadcast_to(imp.damping[:, None], velocity.shape)
     mu = p.friction[:, 0] / jnp.sqrt(jnp.maximum(m.opt.impratio, MINVAL))
     if m.opt.cone == Cone.ELLIPTIC:
-        damping = _friction_damping(m, damping, p.solreffriction, p.solimp)
-        D = _elliptic_D(m, imp.imp, p.invweight, p.friction, dim)
+        damping = _friction_damping(m, damping, bare, p.solreffriction, p.solimp)
+        D = _elliptic_D(m, imp.imp, p.invweight, p.friction, dim, softer)
     else:
-        D = _pyramidal_D(imp.imp, p.invweight, p.friction, mu, condim)[:, None] * jnp.ones((1, dim), pos.dtype)
+        D = _pyramidal_D(imp.imp, p.invweight, p.friction, mu, condim, softer)[:, None] * jnp.ones((1, dim), pos.dtype)
     aref = -damping * velocity
     live = np.arange(dim, dtype=np.int32)[None] < condim[:, None]
     D = jnp.where(live, D, 0)
@@ -157,6 +158,17 @@ def _balance(m: Model, adhesion: Array, D: Array, condim: Array) -> Array:
     return jnp.where(D > 0, adhesion / jnp.where(D > 0, D, 1), 0) / edges.astype(D.dtype)
 
 
+def rescaled(m: Model, rows: ContactRows, ratio: Array) -> ContactRows:
+    """Contacts [n] with R over ratio [n]."""
+    scaled = rows._replace(D=rows.D * ratio[:, None])
+    if rows.adhesion is None:
+        return scaled
+    change = _balance(m, rows.adhesion, scaled.D[:, 0], rows.condim) - _balance(
+        m, rows.adhesion, rows.D[:, 0], rows.condim
+    )
+    return scaled._replace(aref=jnp.concatenate([(rows.aref[:, 0] + change)[:, None], rows.aref[:, 1:]], axis=1))
+
+
 def adhesion_force(rows: ContactRows) -> Array:
     """qfrc_adhesion [nv]: the pull between the surfaces of sticky contacts (mj_adhesion)."""
     along = np.eye(1, rows.J.shape[1])
@@ -164,26 +176,31 @@ def adhesion_force(rows: ContactRows) -> Array:
     return product_t(contact_velocity, as_matrix(rows.J), rows.motion, pull.reshape(-1))
 
 
-def _pyramidal_D(imp: Array, translation: Array, friction: Array, mu: Array, condim: Array) -> Array:
+def _pyramidal_D(
+    imp: Array, translation: Array, friction: Array, mu: Array, condim: Array, softer: Array | None
+) -> Array:
     """1/R of the edges, or of the normal where the contact is frictionless."""
     fri = friction[:, 0]
-    edge = regularization(imp, translation + fri * fri * translation)
-    return jnp.where(condim > 1, 1 / (2 * mu * mu * edge), 1 / regularization(imp, translation))
+    edge = regularization(imp, translation + fri * fri * translation, softer)
+    return jnp.where(condim > 1, 1 / (2 * mu * mu * edge), 1 / regularization(imp, translation, softer))
 
 
-def _elliptic_D(m: Model, imp: Array, translation: Array, friction: Array, dim: int) -> Array:
+def _elliptic_D(m: Model, imp: Array, translation: Array, friction: Array, dim: int, softer: Array | None) -> Array:
     """1/R per axis: R_1 = R_0 / impratio, and R_j friction_j^2 the same for all friction axes."""
-    normal = regularization(imp, translation)
+    normal = regularization(imp, translation, softer)
     first = normal / jnp.maximum(m.opt.impratio, MINVAL)
     ratio = friction[:, :1] / friction[:, : max(dim - 1, 0)]
     return 1 / jnp.concatenate([normal[:, None], first[:, None] * ratio * ratio], axis=1)
 
 
-def _friction_damping(m: Model, damping: Array, solreffriction: Array, solimp: Array) -> Array:
-    """Damping per axis [n, dim]: the friction axes use solreffriction where it is given."""
-    _, own = reference(m, solreffriction, jnp.clip(solimp[:, 1], MINIMP, MAXIMP))
+def _friction_damping(m: Model, damping: Array, bare: Impedance, solreffriction: Array, solimp: Array) -> Array:
+    """Damping per axis [n, dim]: the friction axes use solreffriction where it is given, and have no spring."""
+    _, own = reference(m, solreffriction, jnp.clip(solimp[:, 1], MINIMP, MAXIMP), bare.imp)
     same_sign = (solreffriction[:, 0] > 0) == (solreffriction[:, 1] > 0)
     given = jnp.any(solreffriction != 0, axis=1) & same_sign
+    if m.opt.integrator == Integrator.DISCRETE:
+        own = jnp.where(given, own, bare.damping)
+        own, given = end_of_step(m, Impedance(jnp.zeros_like(own), own, bare.imp))[0].damping, jnp.ones_like(given)
     tangent = jnp.where(given[:, None], own[:, None], damping[:, 1:])
     return jnp.concatenate([damping[:, :1], tangent], axis=1)
 

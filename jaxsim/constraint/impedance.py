@@ -4,9 +4,10 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxsim.algebra.vector import columns
-from jaxsim.core.enums import MAXIMP, MINIMP, MINVAL, DisableBit
+from jaxsim.core.enums import MAXIMP, MINIMP, MINVAL, DisableBit, Integrator
 from jaxsim.core.model import Model
 
 Array = jax.Array
@@ -22,13 +23,14 @@ class Impedance(NamedTuple):
     imp: Array
 
 
-def impedance(m: Model, solref: Array, solimp: Array, pos: Array) -> Impedance:
+def impedance(m: Model, solref: Array, solimp: Array, pos: Array, collides: np.ndarray | bool = True) -> Impedance:
     """Spring, damper and impedance of constraints at violation `pos` (position minus margin).
 
     Args:
         solref: [n, 2] (timeconst, dampratio), or both negative: (-stiffness, -damping).
         solimp: [n, 5] (dmin, dmax, width, midpoint, power).
         pos: [n].
+        collides: [n] which rows are limits or contacts (see `reference`).
 
     Source: MuJoCo's Computation chapter, "Parameters"; engine_core_constraint.c.
     """
@@ -36,17 +38,27 @@ def impedance(m: Model, solref: Array, solimp: Array, pos: Array) -> Impedance:
     dmin, dmax, mid = (jnp.clip(x, MINIMP, MAXIMP) for x in (dmin, dmax, mid))
     width, power = jnp.maximum(width, 0), jnp.maximum(power, 1)
     imp = _sigmoid(dmin, dmax, width, mid, power, pos)
-    stiffness, damping = reference(m, solref, dmax)
+    stiffness, damping = reference(m, solref, dmax, imp, collides)
     return Impedance(stiffness, damping, imp)
 
 
-def reference(m: Model, solref: Array, dmax: Array) -> tuple[Array, Array]:
-    """Stiffness and damping [n] for solref [n, 2] at saturated impedance dmax [n]."""
+def reference(
+    m: Model, solref: Array, dmax: Array, imp: Array, collides: np.ndarray | bool = True
+) -> tuple[Array, Array]:
+    """Stiffness and damping [n] for solref [n, 2] at impedance imp [n], which grows to dmax [n].
+
+    The flag refsafe keeps time constants above two steps. The integrator discrete is stable for any, and keeps only
+    what collides (limits, contacts) from rebounding within a step: h^2 K imp is at most 1.
+    """
     first, second = solref[..., 0], solref[..., 1]
     mixed = (first > 0) != (second > 0)  # MuJoCo replaces a mixed format by the default
     first, second = jnp.where(mixed, 0.02, first), jnp.where(mixed, 1, second)
     if not m.opt.disables(DisableBit.REFSAFE):
-        first = jnp.where(first > 0, jnp.maximum(first, 2 * m.opt.timestep), first)
+        least = 2 * m.opt.timestep
+        if m.opt.integrator == Integrator.DISCRETE:
+            resolved = m.opt.timestep * jnp.sqrt(imp) / (jnp.where(first > 0, second, 1) * dmax)
+            least = jnp.where(collides, resolved, 0)
+        first = jnp.where(first > 0, jnp.maximum(first, least), first)
     standard = first > 0
     timeconst, dampratio = jnp.where(standard, first, 1), jnp.where(standard, second, 1)
     scale = dmax * timeconst
@@ -87,6 +99,23 @@ def _sigmoid(dmin: Array, dmax: Array, width: Array, mid: Array, power: Array, p
     return jnp.where(flat, 0.5 * (dmin + dmax), imp)
 
 
-def regularization(imp: Array, diag: Array) -> Array:
-    """R [n] = (1 - imp) / imp * diagApprox, bounded below."""
-    return jnp.maximum(MINVAL, (1 - imp) / imp * diag)
+def regularization(imp: Array, diag: Array, softer: Array | None = None) -> Array:
+    """R [n] = (1 - imp) / imp * diagApprox, bounded below; over `softer` where there is any (see `end_of_step`)."""
+    bare = jnp.maximum(MINVAL, (1 - imp) / imp * diag)
+    return bare if softer is None else jnp.maximum(bare / softer, (1 - MAXIMP) / MAXIMP * diag)
+
+
+def end_of_step(m: Model, imp: Impedance) -> tuple[Impedance, Array | None]:
+    """Springs and dampers of rows as at the end of a step, where the integrator is discrete, else as they are.
+
+    With velocity v + h a and position r + h v + h^2 a the force (-B v - K I r - a) / R of a row becomes
+
+        (-(B + h K I) v - K I r - s a) / R,    s = 1 + h B + h^2 K I,
+
+    which is a row of its own: R / s, and what is before a over s. The second result is s [n], or None.
+    """
+    if m.opt.integrator != Integrator.DISCRETE:
+        return imp, None
+    h, spring = m.opt.timestep, imp.stiffness * imp.imp
+    softer = 1 + h * imp.damping + h * h * spring
+    return Impedance(imp.stiffness / softer, (imp.damping + h * spring) / softer, imp.imp), softer

@@ -8,6 +8,8 @@ sorts by mjtConstraint and then by element. For a joint 0 with friction and limi
     stored    friction 0 | limit 0 low, high | weld 0 (6 rows)
     MuJoCo's  weld 0 (6 rows) | friction 0 | limit 0 low, high      order = 3 4 5 6 7 8 0 1 2
 
+Tendons that nothing can lengthen have no rows, as MuJoCo drops rows without a Jacobian.
+
 Contacts come last in both: one block per slot, as many rows as its condim and the friction cone ask for.
 """
 
@@ -23,12 +25,15 @@ from jaxsim.constraint.equality import connect, joint_coupling, tendon_coupling,
 from jaxsim.constraint.friction import dof_friction, tendon_friction
 from jaxsim.constraint.limits import ball_limits, scalar_limits, tendon_limits
 from jaxsim.constraint.scalar import ScalarRows
+from jaxsim.constraint.user import equality_rows, limit_rows, user_equalities, user_limits
 from jaxsim.core.enums import Cone, ConstraintType, DisableBit, EqType, JointType
 from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology, per_topology
 from jaxsim.dynamics.coordinates import SCALAR
+from jaxsim.dynamics.spatial_tendon import immobile
 
 FRICTION = (ConstraintType.FRICTION_DOF, ConstraintType.FRICTION_TENDON)
+LIMITS = (ConstraintType.LIMIT_JOINT, ConstraintType.LIMIT_TENDON)
 
 
 class Family(NamedTuple):
@@ -71,11 +76,17 @@ FAMILIES: tuple[Family, ...] = (
     _equality(EqType.WELD, 6, weld),
     _equality(EqType.JOINT, 1, joint_coupling),
     _equality(EqType.TENDON, 1, tendon_coupling),
-    Family(_C.FRICTION_TENDON, _D.FRICTIONLOSS, 1, lambda t: np.flatnonzero(t.tendon_hasfriction), tendon_friction),
+    Family(
+        _C.FRICTION_TENDON, _D.FRICTIONLOSS, 1, lambda t: np.flatnonzero(t.tendon_hasfriction & ~immobile(t)),
+        tendon_friction,
+    ),
     Family(_C.LIMIT_JOINT, _D.LIMIT, 1, _limited_joints(JointType.BALL), ball_limits),
     Family(
-        _C.LIMIT_TENDON, _D.LIMIT, 2, lambda t: np.flatnonzero(np.asarray(t.tendon_limited, bool)), tendon_limits
+        _C.LIMIT_TENDON, _D.LIMIT, 2, lambda t: np.flatnonzero((np.asarray(t.tendon_limited) > 0) & ~immobile(t)),
+        tendon_limits,
     ),
+    Family(_C.EQUALITY, _D.EQUALITY, 1, user_equalities, equality_rows),
+    Family(_C.LIMIT_JOINT, _D.LIMIT, 1, user_limits, limit_rows),
 )  # fmt: skip
 
 
@@ -114,6 +125,11 @@ class RowTable:
     def friction(self) -> np.ndarray:
         """[n] bool: rows whose force is bounded by their frictionloss."""
         return np.isin(self.type, FRICTION)
+
+    @property
+    def collides(self) -> np.ndarray:
+        """[n] bool: rows that only push, and when something has been reached."""
+        return np.isin(self.type, LIMITS)
 
     @property
     def contact_size(self) -> int:

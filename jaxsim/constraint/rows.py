@@ -14,7 +14,7 @@ from jax import lax
 from jaxsim.algebra.select import scatter_add, take
 from jaxsim.collision.slots import ContactSlots
 from jaxsim.constraint.contact import ContactRows, adhesion_force, contact_rows
-from jaxsim.constraint.impedance import impedance, regularization
+from jaxsim.constraint.impedance import end_of_step, impedance, regularization
 from jaxsim.constraint.row_table import RowTable, row_table
 from jaxsim.constraint.scalar import ScalarRows
 from jaxsim.core.data import Data
@@ -62,14 +62,16 @@ def make_constraint(m: Model, d: Data, ten_J: Array, slots: ContactSlots | None)
     norm = past if rows.pos_norm is None else rows.pos_norm
     if rows.pos_norm is not None and rows.margin is not None:
         norm = norm - rows.margin
-    imp = impedance(m, rows.solref, rows.solimp, norm)
-    # friction holds a dof where it is: there is no position to return to
-    stiffness = jnp.where(table.friction, 0, imp.stiffness) if table.friction.any() else imp.stiffness
-    aref = -imp.damping * mul_scalar(table, J, d.qvel) - stiffness * imp.imp * past
+    imp = impedance(m, rows.solref, rows.solimp, norm, table.collides)
+    if table.friction.any():  # it holds a dof where it is: there is no position to return to
+        imp = imp._replace(stiffness=jnp.where(table.friction, 0, imp.stiffness))
+    imp, softer = end_of_step(m, imp)
+    aref = -imp.damping * mul_scalar(table, J, d.qvel) - imp.stiffness * imp.imp * past
+    bias = rows.bias if rows.bias is None or softer is None else rows.bias / softer
     return Rows(
         J=J,
-        D=jnp.where(rows.active, 1 / regularization(imp.imp, rows.diag), 0),
-        aref=aref if rows.bias is None else aref - rows.bias,
+        D=jnp.where(rows.active, 1 / regularization(imp.imp, rows.diag, softer), 0),
+        aref=aref if bias is None else aref - bias,
         frictionloss=zero if rows.frictionloss is None else rows.frictionloss,
         pos=rows.pos,
         margin=zero if rows.margin is None else rows.margin,

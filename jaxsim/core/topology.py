@@ -89,7 +89,7 @@ def deduced(source: Any) -> dict[str, Any]:
     plugin = {
         "sdf_functions": (),
         "colliders": (),
-        "extension": (None,) * 6,
+        "extension": (None,) * 8,
         "geom_sdf": np.asarray(getattr(source, "sdf", np.full(source.ngeom, -1)), np.int32),
         "geom_sdfconst": np.asarray(getattr(source, "sdf_constants", np.zeros((source.ngeom, 10)))),
     }

@@ -186,27 +186,58 @@ def actuator_velocity_gain(m: Model, d: Data) -> Array:
     dtype, owner = d.qpos.dtype, _owners(m)
     biased = np.isin(m.actuator_biastype, (BiasType.AFFINE, BiasType.SO3))
     slope = m.actuator_biasprm[:, 2] * jnp.asarray(biased, dtype)
-    saturated, motors = _saturated(m, d), dc_motor.motors(m, d)
+    motors = dc_motor.motors(m, d)
     ctrl = controls(m, d)[0]
     after = activation_after(m, d, motors) if np.asarray(m.actuator_actearly, bool).any() else d.act
     if np.isin(m.actuator_gaintype, (GainType.AFFINE, GainType.MUSCLE)).any():
         slope = slope + _gain_slope(m, d) * _signal(m, d, ctrl, after)
     if motors is not None:
-        slope = put(slope, motors.actuator, _motor_slope(m, d, ctrl, after, motors))
-        saturated = saturated & ~np.isin(np.arange(m.nout), m.actuator_outadr[motors.actuator])
-    saturated = saturated | _saturated_by_target(m, d)
-    return jnp.where(saturated | disabled_actuators(m)[owner], 0, take(slope, owner))
+        slope = put(slope, motors.actuator, _motor_slopes(m, d, ctrl, after, motors)[1])
+    return jnp.where(_held(m, d), 0, take(slope, owner))
 
 
-def _motor_slope(m: Model, d: Data, ctrl: Array, after: Array, motors: dc_motor.Motors) -> Array:
-    """d force / d velocity of motors [n]: of the electric part within its limits, and the damping of bristles."""
+def actuator_length_gain(m: Model, d: Data) -> Array:
+    """d force / d length of each output [nout], zero where a force limit saturates."""
+    ctrl, _ = controls(m, d)
+    motors = dc_motor.motors(m, d)
+    _, ctrl = activation_rates(m, d, ctrl, motors)
+
+    def force(length: Array) -> Array:
+        return _forces(m, d.replace(actuator_length=length), ctrl, motors)
+
+    # each output's force depends on its own length, but for servos of orientations, which take kp as their stiffness
+    slope = jax.jvp(force, (d.actuator_length,), (jnp.ones_like(d.actuator_length),))[1]
+    turning, outputs = servo.orientation_outputs(m)
+    if len(turning):
+        slope = put(slope, outputs.ravel(), jnp.repeat(take(m.actuator_biasprm[:, 1], turning), 3))
+    if motors is not None:
+        after = activation_after(m, d, motors)
+        own = _motor_slopes(m, d, controls(m, d)[0], after, motors)[0]
+        slope = put(slope, m.actuator_outadr[motors.actuator], own)
+    return jnp.where(_held(m, d), 0, slope)
+
+
+def _held(m: Model, d: Data) -> Array:
+    """[nout] bool: outputs whose force a limit holds; the limits of motors do not bound all of it."""
+    saturated, motors = _saturated(m, d), np.flatnonzero(m.actuator_gaintype == GainType.DCMOTOR)
+    if len(motors):
+        saturated = saturated & ~np.isin(np.arange(m.nout), m.actuator_outadr[motors])
+    return saturated | _saturated_by_target(m, d) | disabled_actuators(m)[_owners(m)]
+
+
+def _motor_slopes(m: Model, d: Data, ctrl: Array, after: Array, motors: dc_motor.Motors) -> tuple[Array, Array]:
+    """d force / d length and d velocity of motors [n]: of the electric part within its limits, cogging and bristles."""
     _, ctrl = activation_rates(m, d, ctrl, motors)
     current = take(_signal(m, d, ctrl, after), motors.actuator)
     force = dc_motor.electric_force(m, ctrl, motors, current)
     bounds = take(m.actuator_forcerange, motors.actuator)
     held = np.asarray(m.actuator_forcelimited, bool)[motors.actuator]
     held = held & ((force <= bounds[:, 0]) | (force >= bounds[:, 1]))
-    return jnp.where(held, 0, dc_motor.velocity_slope(m, m.opt.timestep, ctrl, motors)) - motors.dyn[:, 6]
+    by_length, by_velocity = dc_motor.slopes(m, m.opt.timestep, ctrl, motors)
+    return (
+        jnp.where(held, 0, by_length) + dc_motor.cogging_slope(motors),
+        jnp.where(held, 0, by_velocity) - motors.dyn[:, 6],
+    )
 
 
 def _gain_slope(m: Model, d: Data) -> Array:

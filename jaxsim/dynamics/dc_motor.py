@@ -140,16 +140,23 @@ def mechanical_force(m: Model, act_dot: Array, x: Motors) -> Array:
     return cogging - jnp.where(has(m, x.actuator, BRISTLE), friction, 0)
 
 
-def velocity_slope(m: Model, h: Array, ctrl: Array, x: Motors) -> Array:
-    """Derivative [n] of `electric_force` with respect to velocity, after a step of h [] (s) where there is inductance.
+def slopes(m: Model, h: Array, ctrl: Array, x: Motors) -> tuple[Array, Array]:
+    """Derivatives [n] of `electric_force` by length and velocity, after a step of h [] (s) where there is inductance.
 
-    It is zero where the rate of current is limited; controls [nu] as for `voltage`.
+    They are zero where the rate of current is limited; controls [nu] as for `voltage`.
     """
     K, winding = x.gain[:, 1], has(m, x.actuator, CURRENT)
     asked, _ = _supply(m, ctrl, x)
     free = _controlled(m, x) & ~((x.gain[:, 7] > 0) & (jnp.abs(asked) > x.gain[:, 7]))
-    volts = jnp.where(free, K - x.gain[:, 6] * x.gain[:, 0] / jnp.maximum(K, MINVAL), 0)
+    ohms = x.gain[:, 0] / jnp.maximum(K, MINVAL)
+    by_length, by_velocity = (jnp.where(free, v, 0) for v in (-x.gain[:, 4] * ohms, K - x.gain[:, 6] * ohms))
     share = jnp.where(winding, -jnp.expm1(-h / jnp.where(winding, x.dyn[:, 0], 1)), 1)
     rise = _current_rate(m, _steady_current(m, ctrl, x), x)
     limited = winding & (x.dyn[:, 1] > 0) & (jnp.abs(rise) > x.dyn[:, 1])
-    return jnp.where(limited, 0, K * (volts - K) * share / jnp.maximum(resistance(m, x), MINVAL))
+    amperes = jnp.where(limited, 0, K * share / jnp.maximum(resistance(m, x), MINVAL))
+    return amperes * by_length, amperes * (by_velocity - K)
+
+
+def cogging_slope(x: Motors) -> Array:
+    """Derivative [n] of the cogging force with respect to length."""
+    return x.fri[:, 0] * x.fri[:, 1] * jnp.cos(x.fri[:, 1] * x.length + x.fri[:, 2])

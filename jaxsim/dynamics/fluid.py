@@ -48,7 +48,7 @@ def fluid_force(m: Model, d: Data) -> Array:
     return project_forces(m, d, total)
 
 
-def fluid_slope(m: Model, d: Data, whole: np.ndarray) -> Array:
+def fluid_slope(m: Model, d: Data, whole: np.ndarray, drag: bool = False) -> Array:
     """Derivative of qfrc_fluid by qvel [nv, nv]: the sum over objects of J^T B J (mjd_passive_vel).
 
     With B_b the slope of all objects below body b, about the com of the tree, the element (i, j) is
@@ -58,10 +58,11 @@ def fluid_slope(m: Model, d: Data, whole: np.ndarray) -> Array:
         m: the model.
         d: after `com_vel`.
         whole: [nbody] of which bodies to keep the part of B that is not symmetric.
+        drag: without lift and added mass.
     """
     total = jnp.zeros((m.nbody, 36), d.qpos.dtype)
     for x in _immersed(m, d):
-        slope = x.law.slope(x.velocity)
+        slope = x.law.drag_slope(x.velocity) if drag else x.law.slope(x.velocity)
         if not whole[x.body].all():
             even = (slope + jnp.swapaxes(slope, 1, 2)) / 2
             slope = jnp.where(jnp.asarray(whole[x.body])[:, None, None], slope, even)

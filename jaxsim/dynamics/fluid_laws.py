@@ -36,6 +36,10 @@ class Box(NamedTuple):
         slope = -(self.viscous + 2 * self.quadratic * jnp.abs(velocity))
         return slope[:, :, None] * jnp.eye(6, dtype=slope.dtype)[None]
 
+    def drag_slope(self, velocity: Array) -> Array:
+        """The same: there is nothing but drag."""
+        return self.slope(velocity)
+
 
 def box_coefficients(inertia: Array, mass: Array, density: Array, viscosity: Array) -> Box:
     """Box for principal inertias [n, 3] (kg m^2) and masses [n] (kg); those without mass feel nothing."""
@@ -105,6 +109,14 @@ class Ellipsoid(NamedTuple):
             cross_momentum - magnus * cross_v,
             magnus * cross_w - cross_w * mass + _lift_slope(self, flow) + _drag_slope(self, flow, v),
         )
+        slope = jnp.concatenate([jnp.concatenate(half, axis=2) for half in (torque, force)], axis=1)
+        return self.scale[:, :, None] * slope
+
+    def drag_slope(self, velocity: Array) -> Array:
+        """The same [n, 6, 6] of the drag alone."""
+        w, v = spatial.halves(velocity)
+        nothing = jnp.zeros((*w.shape, 3), w.dtype)
+        torque, force = (_twist_slope(self, w), nothing), (nothing, _drag_slope(self, _flow(self, v), v))
         slope = jnp.concatenate([jnp.concatenate(half, axis=2) for half in (torque, force)], axis=1)
         return self.scale[:, :, None] * slope
 

@@ -85,6 +85,30 @@ def _joint_springs(m: Model, d: Data) -> Array:
     return gather_groups(groups, m.nv) if groups else jnp.zeros(m.nv, d.qpos.dtype)
 
 
+def spring_slopes(m: Model, d: Data) -> Array:
+    """Stiffness [nv] of the joints' springs as they are stretched: of the whole spring for balls and free joints."""
+    groups = []
+    qpos_spring, _ = spring_rest(m, d)
+    scalar, free, turning = joints_of(m, *SCALAR), joints_of(m, JointType.FREE), joints_of(m, *TURNING)
+    if len(scalar):
+        adr = m.jnt_qposadr[scalar]
+        stretch = take(d.qpos, adr) - take(qpos_spring, adr)
+        groups.append((m.jnt_dofadr[scalar], _spring_slope(m, scalar, stretch)))
+    if len(free):
+        stretch = vector.norm(read(d.qpos - qpos_spring, positions_of(m, free)))
+        dofs = m.jnt_dofadr[free][:, None] + np.arange(3)
+        groups.append((dofs.ravel(), jnp.repeat(_spring_slope(m, free, stretch), 3)))
+    if len(turning):
+        now, rest = (read(q, quats_of(m, turning)) for q in (d.qpos, qpos_spring))
+        stretch = vector.norm(quaternion.subtract(vector.normalize(now), rest))
+        groups.append((spins_of(m, turning).ravel(), jnp.repeat(_spring_slope(m, turning, stretch), 3)))
+    return gather_groups(groups, m.nv) if groups else jnp.zeros(m.nv, d.qpos.dtype)
+
+
+def _spring_slope(m: Model, joints: np.ndarray, x: Array) -> Array:
+    return poly_force_slope(take(m.jnt_stiffness, joints), take(m.jnt_stiffnesspoly, joints), x)
+
+
 def _vector_spring(m: Model, joints: np.ndarray, x: Array, dofs: np.ndarray) -> tuple[np.ndarray, Array]:
     """Dofs and forces [3 n] of springs of joints [n] stretched by x [n, 3], on dofs [n, 3]."""
     k = poly_force(take(m.jnt_stiffness, joints), take(m.jnt_stiffnesspoly, joints), vector.norm(x))
@@ -117,6 +141,18 @@ def tendon_damping(m: Model) -> tuple[Array, Array]:
         return linear, poly
     added = _actuator_damping(m, pulls, m.actuator_trnid[pulls, 0], m.ntendon)
     return linear + added[:, 0], poly + added[:, 1:]
+
+
+def tendon_slopes(m: Model, d: Data) -> tuple[Array, Array]:
+    """Stiffness and damping [ntendon] of the tendons as they are stretched and move; slack springs have none."""
+    stiffness, rate = jnp.zeros((2, m.ntendon), d.qpos.dtype)
+    if not m.opt.disables(DisableBit.SPRING):
+        _, rest = spring_rest(m, d)
+        x = jnp.maximum(d.ten_length - rest[:, 1], 0) + jnp.minimum(d.ten_length - rest[:, 0], 0)
+        stiffness = jnp.where(x == 0, 0, poly_force_slope(m.tendon_stiffness, m.tendon_stiffnesspoly, x))
+    if not m.opt.disables(DisableBit.DAMPER):
+        rate = poly_force_slope(*tendon_damping(m), d.ten_velocity, odd=True)
+    return stiffness, rate
 
 
 def tendon_forces(m: Model, d: Data) -> Array:

@@ -84,6 +84,18 @@ def paths(t: Topology) -> tuple[Pieces, ...]:
     return tuple(Pieces(kind, *map(np.array, zip(*pieces))) for (kind, _), pieces in found.items())
 
 
+@per_topology
+def immobile(t: Topology) -> np.ndarray:
+    """[ntendon] bool: spatial tendons between points that never move relative to each other."""
+    welds: list[set[int]] = [set() for _ in range(t.ntendon)]
+    for p in paths(t):
+        geoms = t.geom_bodyid[p.geom] if p.kind != WrapType.NONE else t.site_bodyid[p.site0]
+        for bodies in (t.site_bodyid[p.site0], t.site_bodyid[p.site1], geoms):
+            for tendon, body in zip(p.tendon, bodies):
+                welds[tendon].add(int(t.body_weldid[body]))
+    return np.array([len(w) == 1 for w in welds], bool)
+
+
 def spatial_tendons(m: Model, d: Data) -> tuple[Array, Array]:
     """Lengths [ntendon] (m) and Jacobian [ntendon, nv] of the spatial tendons; zero for the fixed ones."""
     segments, bent = _segments(m, d)

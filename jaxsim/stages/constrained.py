@@ -29,6 +29,7 @@ from jaxsim.solvers.primal import Outcome, Settings, Start
 from jaxsim.solvers.sweeps import Stop
 from jaxsim.stages.hard import hard_acceleration, is_hard
 from jaxsim.stages.intermediate import Intermediate
+from jaxsim.stages.metric import with_metric
 
 Array = jax.Array
 BY_FORCES = (Solver.PGS, Solver.DIAGONAL)  # what they find are forces
@@ -123,11 +124,15 @@ def constraint_forces(m: Model, d: Data, mid: Intermediate) -> tuple[Data, Solut
 
 def solution_at(m: Model, d: Data, mid: Intermediate) -> Solution:
     """The constraint forces of a state after `forward`; those that do not follow from qacc are solved for again."""
+    mid = with_metric(m, d, mid)
     again = m.opt.noslip_iterations > 0 or m.opt.solver in BY_FORCES or is_hard(m)
     return constrained_acceleration(m, d, mid)[1] if again else constraint_forces(m, d, mid)[1]
 
 
 def _problem(m: Model, d: Data, mid: Intermediate) -> tuple[Structure, Problem]:
+    if mid.metric is not None:
+        force = d.qfrc_smooth + mid.metric.shift
+        return structure_of(m), problem_of(mid.metric.M, mid.metric.inertia, force, mid.rows)
     return structure_of(m), problem_of(mid.mass, mid.inertia, d.qfrc_smooth, mid.rows)
 
 

@@ -28,6 +28,7 @@ from jaxsim.sensors.table import sensors
 from jaxsim.solvers.linear.solve import Known, solve
 from jaxsim.stages.constrained import constrained_acceleration
 from jaxsim.stages.intermediate import Found, Intermediate
+from jaxsim.stages.metric import is_discrete, turned, with_metric
 
 Array = jax.Array
 
@@ -38,8 +39,10 @@ def forward(m: Model, d: Data, sense: bool = True, known: Found | None = None) -
     Reads qpos [nq], qvel [nv], act [na] and the inputs; `known` is what an earlier evaluation found.
     """
     d, mid = position_velocity(m, d, known and known.poses)
-    d = smooth_acceleration(m, d, mid, known and known.smooth)
+    d, mid = smooth_acceleration(m, d, mid, known and known.smooth)
     d, solution = constrained_acceleration(m, d, mid, known and known.constrained)
+    if is_discrete(m):
+        d = turned(m, d, mid)
     mid = mid._replace(found=solution.found)
     if sense:
         d = energy(m, sensors(m, d, solution, mid.cdof_dot))
@@ -67,7 +70,7 @@ def position_velocity(m: Model, d: Data, known: Poses | None = None) -> tuple[Da
     return d, Intermediate(ten_J, mass, inertia, moment, cdof_dot, slots, rows)
 
 
-def smooth_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | None = None) -> Data:
+def smooth_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | None = None) -> tuple[Data, Intermediate]:
     """qfrc_bias, qfrc_passive, qfrc_actuator, their sum qfrc_smooth (all [nv]), and qacc_smooth = M^-1 qfrc_smooth."""
     d, gravcomp = passive(m, d, mid.ten_J, adhesion_of(mid.rows))
     d = with_tendon_bias(m, d.replace(qfrc_bias=rne(m, d, mid.cdof_dot)), mid.ten_J, mid.cdof_dot)
@@ -77,8 +80,12 @@ def smooth_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | Non
     d = actuation(m, d, mid.moment, gravcomp)
     applied = project_wrenches(m, d, d.xfrc_applied[:, :3], d.xfrc_applied[:, 3:], d.xipos)
     smooth = d.qfrc_passive - d.qfrc_bias + d.qfrc_applied + d.qfrc_actuator + applied
-    qacc = solve(mid.mass, smooth, known=known_of(m, mid.inertia, known)) if m.nv else smooth
-    return d.replace(qfrc_smooth=smooth, qacc_smooth=qacc)
+    mid = with_metric(m, d, mid)
+    M, inertia, force = mid.mass, mid.inertia, smooth
+    if mid.metric is not None:
+        M, inertia, force = mid.metric.M, mid.metric.inertia, smooth + mid.metric.shift
+    qacc = solve(M, force, known=known_of(m, inertia, known)) if m.nv else smooth
+    return d.replace(qfrc_smooth=smooth, qacc_smooth=qacc), mid
 
 
 def known_of(m: Model, inertia: Inertia, x: Array | None) -> Known | None:

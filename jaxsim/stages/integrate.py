@@ -1,4 +1,7 @@
-"""Time integration: Euler with implicit damping, RK4, implicit, implicitfast (mj_Euler, mj_RungeKutta, mj_implicit)."""
+"""Time integration: Euler with implicit damping, RK4, implicit, implicitfast (mj_Euler, mj_RungeKutta, mj_implicit).
+
+What the integrator discrete asks for is in `metric`: its forward dynamics give the velocity at the end of the step.
+"""
 
 import functools
 from typing import Any
@@ -16,6 +19,7 @@ from jaxsim.core.topology import Topology
 from jaxsim.dynamics.actuation import next_activation
 from jaxsim.dynamics.com import Inertia, inertia_product
 from jaxsim.dynamics.coordinates import TURNING, joints_of, read, spins_of
+from jaxsim.dynamics.energy import energy
 from jaxsim.dynamics.plastic import flow
 from jaxsim.dynamics.position import integrate_pos
 from jaxsim.solvers.linear.general import solve_general
@@ -32,6 +36,7 @@ from jaxsim.stages.effective import (
 from jaxsim.stages.forward import forward, known_of
 from jaxsim.stages.hard import is_hard
 from jaxsim.stages.intermediate import Intermediate, found_in
+from jaxsim.stages.metric import is_discrete
 
 Array = jax.Array
 
@@ -68,7 +73,7 @@ def integrate(m: Model, d: Data, mid: Intermediate, known: Any = None) -> tuple[
     """
     if m.opt.integrator == Integrator.RK4:
         return _runge_kutta(m, d, mid, known)
-    if is_hard(m) and is_constrained(m, mid):  # which found the velocity at the end of the step
+    if (is_hard(m) and is_constrained(m, mid)) or is_discrete(m):  # which found the velocity at the end of the step
         qacc = solved = d.qacc
     elif m.opt.integrator == Integrator.IMPLICITFAST:
         qacc, solved = _implicitfast_acceleration(m, d, mid, known)
@@ -152,12 +157,13 @@ def _runge_kutta(m: Model, d: Data, mid: Intermediate, known: Any) -> tuple[Data
     # a loop, so that the dynamics are compiled once for the three stages
     weights = jnp.array([0.5, 0.5, 1.0], d.qpos.dtype)
     (here, _), (velocities, accelerations, activation_rates, solved) = lax.scan(stage, (d, d.qvel), (weights, known))
-    end = here.replace(
-        qpos=d.qpos, qvel=d.qvel, act=d.act, time=d.time, act_dot=combine(d.act_dot, activation_rates), qacc=here.qacc
+    act_dot, qacc, velocity = (
+        combine(*x) for x in ((d.act_dot, activation_rates), (d.qacc, accelerations), (d.qvel, velocities))
     )
-    velocity = combine(d.qvel, velocities)
-    moved = advance(m, end, combine(d.qacc, accelerations), velocity)
-    return flow(m, d, mid.ten_J, velocity, moved), solved
+    end = energy(m, here)
+    moved = advance(m, end.replace(qpos=d.qpos, qvel=d.qvel, act=d.act, time=d.time, act_dot=act_dot), qacc, velocity)
+    # what is left is of the last stage, but for the acceleration, which is that of the step
+    return flow(m, d, mid.ten_J, velocity, moved.replace(act_dot=here.act_dot, qacc=qacc)), solved
 
 
 def _worse(before: Data, now: Data) -> Data:

@@ -6,6 +6,7 @@ from jaxsim.constraint.rows import adhesion_of
 from jaxsim.core.data import Data
 from jaxsim.core.enums import EnableBit
 from jaxsim.core.model import Model
+from jaxsim.dynamics.actuation import actuation
 from jaxsim.dynamics.com import rne
 from jaxsim.dynamics.energy import energy
 from jaxsim.dynamics.history import late_readings
@@ -16,6 +17,7 @@ from jaxsim.stages.constrained import constraint_forces
 from jaxsim.stages.effective import continuous_acceleration
 from jaxsim.stages.forward import position_velocity
 from jaxsim.stages.hard import is_hard
+from jaxsim.stages.metric import inertial_force, is_discrete, with_metric
 
 
 def inverse(m: Model, d: Data) -> Data:
@@ -31,11 +33,16 @@ def inverse(m: Model, d: Data) -> Data:
         )
     d, mid = position_velocity(m, d)
     given = d.qacc
-    if m.opt.enables(EnableBit.INVDISCRETE):
+    if m.opt.enables(EnableBit.INVDISCRETE) and not is_discrete(m):
         d = d.replace(qacc=continuous_acceleration(m, d, mid))
-    d, _ = passive(m, d, mid.ten_J, adhesion_of(mid.rows))
+    d, gravcomp = passive(m, d, mid.ten_J, adhesion_of(mid.rows))
+    if is_discrete(m):  # the metric minds which actuators are at their limits
+        mid = with_metric(m, actuation(m, d, mid.moment, gravcomp), mid)
     d = with_tendon_bias(m, d.replace(qfrc_bias=rne(m, d, mid.cdof_dot)), mid.ten_J, mid.cdof_dot)
     d, solution = constraint_forces(m, d, mid)
     d = late_readings(m, energy(m, sensors(m, d, solution, mid.cdof_dot)))
-    inertial = lax.dot(d.qM, d.qacc, precision=lax.Precision.HIGHEST)
+    if is_discrete(m):
+        inertial = inertial_force(m, d, mid)
+    else:
+        inertial = lax.dot(d.qM, d.qacc, precision=lax.Precision.HIGHEST)
     return d.replace(qacc=given, qfrc_inverse=inertial + d.qfrc_bias - d.qfrc_passive - d.qfrc_constraint)

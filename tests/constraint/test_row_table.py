@@ -46,7 +46,7 @@ def test_mujocos_order(scene):
     d = mujoco.MjData(mj)
     mujoco.mj_forward(mj, d)
     table = row_table(model)
-    assert set(table.type) == set(range(5)) and len(table.blocks) == len(FAMILIES)
+    assert set(table.type) == set(range(5)) and len(table.blocks) == len(FAMILIES) - 2  # but for the user's
     np.testing.assert_array_equal(table.type[table.order], d.efc_type)
     np.testing.assert_array_equal(table.id[table.order], d.efc_id)
     for kind, count in table.counts().items():
@@ -71,8 +71,12 @@ def test_flags_remove_families(scene, bit):
 
 
 def test_builders_make_the_rows_that_the_table_promises(scene):
-    _, model = scene
+    def row(m, d):
+        return {"pos": d.qpos[:1], "J": jnp.eye(1, m.nv)}
+
+    model = js.extend(scene.model, equality=row, limit=row)
     data, ten_J = js.make_data(model), jnp.zeros((model.ntendon, model.nv))
+    assert len(row_table(model).blocks) == len(FAMILIES)
     for block in row_table(model).blocks:
         made = jax.eval_shape(lambda b=block: b.family.build(model, data, ten_J, b.elements))
         n = block.stop - block.start
@@ -98,3 +102,14 @@ def test_rows_of_a_contact(cone):
         assert table.contact_size == np.sum(d.efc_type >= ConstraintType.CONTACT_FRICTIONLESS)
         every = table.rows_of_contact(np.array([0, 1, condim]))
         assert every.tolist() == [0, 1, table.contact_size]
+
+
+@pytest.mark.parametrize(("site", "rows"), [("b", 0), ("c", 0), ("d", 2)])
+def test_tendons_that_nothing_lengthens_have_no_rows(site, rows):
+    """Between points of one body, or of bodies without a joint between them (where MuJoCo's Jacobian is rounding)."""
+    model = js.load(f"""<mujoco><worldbody><body><joint axis="0 1 0"/><geom size=".1"/><site name="a" pos=".2 0 0"/>
+      <site name="b" pos=".1 .1 0"/><body euler="10 20 30"><geom size=".1"/><site name="c" pos=".3 .1 .2"/></body>
+      <body pos=".3 0 0"><joint axis="1 0 0"/><geom size=".1"/><site name="d" pos="0 .2 0"/></body></body></worldbody>
+      <tendon><spatial frictionloss=".1"><site site="a"/><site site="{site}"/></spatial>
+        <spatial frictionloss=".1"><site site="{site}"/><site site="a"/></spatial></tendon></mujoco>""")
+    assert len(row_table(model).type) == rows

@@ -142,3 +142,60 @@ def test_what_does_not_fit_is_refused():
         js.extend(
             js.load("<mujoco><worldbody><body><freejoint/><geom size='1'/></body></worldbody></mujoco>"), sensor=sensor
         )
+
+
+COUPLED = """
+<mujoco><compiler angle="radian"/><option timestep=".01"/><worldbody>
+  <body><joint name="a" axis="0 1 0"/><geom size=".1" pos=".3 0 0"/>
+    <body pos=".5 0 0"><joint name="b" axis="0 1 0" {}/><geom size=".1" pos=".3 0 0"/></body></body>
+  <body pos="1 0 0"><joint name="c" type="slide"/><geom size=".1"/></body></worldbody>{}</mujoco>
+"""
+RANGE = 'range="-.2 .3" solreflimit=".03 1" margin=".01"'
+EQUALITY = '<equality><joint joint1="c" joint2="a" polycoef=".1 1" solref=".04 .8" solimp=".8 .9 .01 .5 2"/></equality>'
+
+
+def coupling(m, d):
+    row = {"pos": d.qpos[2:] - d.qpos[:1] - 0.1, "J": jnp.asarray([[-1.0, 0.0, 1.0]], d.qpos.dtype)}
+    return row | {"solref": jnp.asarray([0.04, 0.8]), "solimp": jnp.asarray([[0.8, 0.9, 0.01, 0.5, 2.0]])}
+
+
+def bounds(m, d):
+    pos = jnp.stack([d.qpos[1] + 0.2, 0.3 - d.qpos[1]])
+    J = jnp.asarray([[0.0, 1.0, 0.0], [0.0, -1.0, 0.0]], d.qpos.dtype)
+    return {"pos": pos, "J": J, "solref": jnp.asarray([0.03, 1.0]), "margin": jnp.asarray(0.01)}
+
+
+def test_rows_are_those_of_an_equality_and_a_limit():
+    """Steps beside MuJoCo, which has the same as elements; in a batch, and differentiated by the state."""
+    mj = mujoco.MjModel.from_xml_string(COUPLED.format(RANGE, EQUALITY))
+    mj.opt.tolerance = 0
+    model = js.extend(js.load(COUPLED.format("", "")), equality=coupling, limit=bounds)
+    model = model.replace(opt=model.opt.replace(tolerance=0.0))
+    step, d, pushed = jax.jit(jax.vmap(js.step, (None, 0))), mujoco.MjData(mj), 0
+    d.qpos[:], d.qvel[:] = (0.1, 0.25, 0.05), (0.3, 2, -0.4)
+    start = js.make_data(model).replace(qpos=jnp.asarray(d.qpos[:]), qvel=jnp.asarray(d.qvel[:]))
+    worlds = jax.tree.map(lambda x: jnp.stack([x, x]), start)
+    for _ in range(20):
+        mujoco.mj_step(mj, d)
+        worlds = step(model, worlds)
+        pushed += int(d.nefc > 1)
+        np.testing.assert_array_equal(worlds.nefc, d.nefc)
+        for name in ("qpos", "qvel", "qfrc_constraint"):
+            np.testing.assert_allclose(getattr(worlds, name)[1], getattr(d, name), rtol=1e-9, atol=1e-9, err_msg=name)
+    assert 0 < pushed < 20
+
+    def velocity(x):
+        return js.step(model, start.replace(qpos=x[:3], qvel=x[3:])).qvel
+
+    x, h = jnp.asarray([0.1, 0.31, 0.05, 0.3, 0.5, -0.4]), 1e-6
+    slope, after = jax.jit(jax.jacrev(velocity))(x), jax.jit(velocity)
+    differences = [(after(x + h * e) - after(x - h * e)) / (2 * h) for e in jnp.eye(6)]
+    np.testing.assert_allclose(slope, np.stack(differences, 1), rtol=1e-6, atol=1e-6)
+
+
+def test_rows_that_do_not_fit_are_refused():
+    model = js.load(COUPLED.format("", ""))
+    with pytest.raises(ValueError, match=r"J of limit has the shape \(1, 2\), expected \[1, 3\]"):
+        js.extend(model, limit=lambda m, d: {"pos": d.qpos[:1], "J": jnp.zeros((1, 2))})
+    with pytest.raises(ValueError, match=r"equality gives \['Jacobian', 'pos'\], expected a dict with"):
+        js.extend(model, equality=lambda m, d: {"pos": d.qpos[:1], "Jacobian": jnp.zeros((1, 3))})

@@ -62,7 +62,7 @@ def solving(model: js.Model, solve: Callable) -> Callable:
 
     def one(data: js.Data, *rest):
         data, mid = position_velocity(model, data)
-        data = smooth_acceleration(model, data, mid)
+        data, mid = smooth_acceleration(model, data, mid)
         problem: Problem = problem_of(data.qM, mid.inertia, data.qfrc_smooth, mid.rows)
         structure: Structure = structure_of(model)
         order = jnp.asarray(contact_order(model, data, mid.slots).slot, jnp.int32)

@@ -40,7 +40,7 @@ def _step(model: js.Model, data: js.Data, wrap) -> js.Data:
     slots = wrap(collide)(model, data)
     data = wrap(contact_buffer)(model, data, slots)
     mid = mid._replace(slots=slots, rows=wrap(make_constraint)(model, data, mid.ten_J, slots))
-    data = wrap(stages.smooth_acceleration)(model, data, mid)
+    data, mid = wrap(stages.smooth_acceleration)(model, data, mid)
     data, solution = wrap(stages.constrained_acceleration)(model, data, mid)
     data = wrap(sensors)(model, data, solution, mid.cdof_dot)
     return wrap(integrate)(model, wrap(energy)(model, data), mid)[0]
