@@ -3,15 +3,18 @@
 python benchmarks/scenes.py [--scenes humanoids:1,humanoids:22,boxes:300] [--worlds 1] [--steps 50] [--double]
 
 Each scene runs in a process of its own, whose peak memory is that of load, trace, compilation and steps together.
+Beside each time by the clock stands that of all threads together, which other programs on the machine change less.
 """
 
 import argparse
+import contextlib
 import json
 import resource
 import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -49,7 +52,7 @@ KINDS = {"humanoids": humanoids, "boxes": boxes}
 
 
 def measure(scene: str, worlds: int, steps: int, double: bool) -> dict[str, Any]:
-    """Seconds to load, trace and compile, microseconds per step and world, and the peak of memory in GB."""
+    """Times to load, trace and compile, of a step and world, and the peak of memory: see `main` for the units."""
     import jax
     import jax.numpy as jnp
 
@@ -57,57 +60,56 @@ def measure(scene: str, worlds: int, steps: int, double: bool) -> dict[str, Any]
 
     jax.config.update("jax_enable_x64", double)
     kind, count = scene.split(":")
-    start = time.perf_counter()
-    model = js.load(KINDS[kind](int(count)))
-    found: dict[str, Any] = {"scene": scene, "worlds": worlds, "nv": model.nv, "load_s": _since(start)}
-    data = js.make_data(model)
-    fun = js.step
+    found: dict[str, Any] = {"scene": scene, "worlds": worlds}
+    with _timed(found, "load"):
+        model = js.load(KINDS[kind](int(count)))
+    data, fun = js.make_data(model), js.step
     if worlds > 1:
         noise = 0.01 * np.random.default_rng(0).standard_normal((worlds, model.nv))
         data = jax.tree.map(lambda x: jnp.broadcast_to(x, (worlds, *x.shape)), data)
         data, fun = data.replace(qvel=jnp.asarray(noise, data.qvel.dtype)), jax.vmap(js.step, (None, 0))
-    start = time.perf_counter()
-    lowered = jax.jit(fun).lower(model, data)
-    found["trace_s"], start = _since(start), time.perf_counter()
-    program = lowered.compile()
-    found["compile_s"] = _since(start)
-    found["temp_mb"] = program.memory_analysis().temp_size_in_bytes / 1e6
+    with _timed(found, "trace"):
+        lowered = jax.jit(fun).lower(model, data)
+    with _timed(found, "compile"):
+        program = lowered.compile()
     times = []
     for _ in range(steps):
-        start = time.perf_counter()
-        data = jax.block_until_ready(program(model, data))
-        times.append(time.perf_counter() - start)
-    per_world = 1e6 * statistics.median(times) / worlds
-    found |= {
-        "step_us": per_world,
-        "step_us_each": per_world / int(count),
-        "finite": bool(jnp.isfinite(data.qpos).all()),
-    }
-    found |= {"niter": float(np.mean(data.solver_niter)), "ncon": float(np.mean(data.ncon))}
-    found["peak_gb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    return found
+        one: dict[str, Any] = {}
+        with _timed(one, "step"):
+            data = jax.block_until_ready(program(model, data))
+        times.append(one)
+    for name in times[0]:
+        found[f"{name[:-2]}_us"] = round(1e6 * statistics.median(x[name] for x in times) / worlds, 1)
+    found |= {name: float(np.mean(getattr(data, name))) for name in ("ncon", "solver_niter", "solver_converged")}
+    found |= {"nv": model.nv, "finite": bool(jnp.isfinite(data.qpos).all())}
+    found["temp_mb"] = program.memory_analysis().temp_size_in_bytes / 1e6
+    return found | {"peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6}
 
 
 def beside(scene: str, steps: int) -> float:
-    """Microseconds per step of MuJoCo C on one thread, as it is by default."""
+    """Microseconds of its thread that a step of MuJoCo C takes, as it is by default."""
     import mujoco
 
     kind, count = scene.split(":")
     model = mujoco.MjModel.from_xml_string(KINDS[kind](int(count)))
     data, times = mujoco.MjData(model), []
     for _ in range(steps):
-        start = time.perf_counter()
+        start = time.process_time()
         mujoco.mj_step(model, data)
-        times.append(time.perf_counter() - start)
-    return 1e6 * statistics.median(times)
+        times.append(time.process_time() - start)
+    return round(1e6 * statistics.median(times), 1)
 
 
-def _since(start: float) -> float:
-    return round(time.perf_counter() - start, 2)
+@contextlib.contextmanager
+def _timed(found: dict[str, Any], name: str) -> Iterator[None]:
+    """Write down what runs inside: NAME_s by the clock, NAME_cpu_s of all threads together."""
+    clock, cpu = time.perf_counter(), time.process_time()
+    yield
+    found[f"{name}_s"], found[f"{name}_cpu_s"] = time.perf_counter() - clock, time.process_time() - cpu
 
 
 def main() -> None:
-    """Measure each scene in a process of its own."""
+    """Measure each scene in a process of its own: seconds, microseconds a step and world, MB, GB."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scenes", default=SCENES)
     parser.add_argument("--worlds", type=int, default=1)

@@ -29,7 +29,7 @@ from jaxsim.solvers.objective import Problem, Structure, mul_j, mul_jt, scalar_D
 Array = jax.Array
 
 INEXACT = 1e-3  # of Newton's steps: by how much the residual is to fall
-MOST = 200  # rounds of conjugate gradients
+MOST = 500  # rounds of conjugate gradients
 EXACT = {"float32": 1e-6, "float64": 1e-13}  # where derivatives are solved for
 UPPER = np.triu_indices(6)  # a symmetric matrix of 6 x 6 as its 21 numbers
 FULL = np.zeros((6, 6), int)

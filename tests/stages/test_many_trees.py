@@ -93,19 +93,22 @@ def test_derivatives_are_those_of_dense_matrices(monkeypatch):
     rng, found = np.random.default_rng(2), []
     mj = oracle.pair_of_xml(heap("to fall", count=3)).mj
     state = scattered(mj, rng)[-1]
-    tangents = [jnp.asarray(rng.standard_normal(mj.nv)) for _ in range(3)]
+    *tangents, weight = (jnp.asarray(rng.standard_normal(n)) for n in (mj.nv, mj.nv, mj.nq, mj.nv))
     for many in (10, 1000):
         monkeypatch.setattr(trees, "MANY", many)
         model = oracle.pair_of_xml(heap(f"derivatives {many}", count=3)).model
         assert (trees.trees_of(model) is None) == (many == 1000)
         data = oracle.put(model, state)
 
-        def velocity(qvel, force, model=model, data=data):
-            return js.step(model, data.replace(qvel=qvel, qfrc_applied=force)).qvel
+        def velocity(qvel, force, qpos, model=model, data=data):
+            return js.step(model, data.replace(qvel=qvel, qfrc_applied=force, qpos=qpos)).qvel
 
-        at = data.qvel, data.qfrc_applied
-        forward = jax.jvp(velocity, at, tuple(tangents[:2]))[1]
-        found.append((forward, *jax.vjp(velocity, *at)[1](tangents[2])))
+        at = data.qvel, data.qfrc_applied, data.qpos
+        found.append(jax.vjp(velocity, *at)[1](weight))
+        if many == 10:  # forward mode, against reverse mode
+            moved = jax.jvp(velocity, at, tuple(tangents))[1]
+            pulled = sum(x @ y for x, y in zip(tangents, found[0]))
+            assert oracle.error(moved @ weight, pulled) < 1e-9
     for ours, dense in zip(*found):
         assert oracle.error(ours, dense) < 1e-8
 
