@@ -12,6 +12,7 @@ import argparse
 import itertools
 import time
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -42,7 +43,7 @@ POINTS = "".join(
     f'<geom name="{name}" size="1e-5" friction="0" pos="{x} {y} {z}"/>' for name, (x, y, z) in CORNERS.items()
 )
 TOSSES, HELD_OUT, STEPS, WINDOW = 40, 10, 80, 16
-NOISE = {"qpos": np.repeat([5e-4, 5e-3], 3), "qvel": np.repeat([0.02, 0.2], 3)}  # m, rad; m/s, rad/s
+NOISE: dict[str, Any] = {"qpos": np.repeat([5e-4, 5e-3], 3), "qvel": np.repeat([0.02, 0.2], 3)}  # m, rad; m/s, rad/s
 
 
 def scene(geoms: str) -> str:
