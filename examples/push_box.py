@@ -2,7 +2,8 @@
 
 python examples/push_box.py [--out push_box.svg]
 
-As in that paper: hard contacts, ten steps of 0.1 s, impulses on the centre of mass, cost and goal on position and velocity.
+As in that paper: hard contacts, ten steps of 0.1 s, impulses on the centre of mass, cost and goal on position and
+velocity.
 """
 
 import argparse
