@@ -1,8 +1,9 @@
 """Push a box to the right along the floor, and lift it: two tasks of table III of "Dojo" by iLQR.
 
-python examples/push_box.py [--contact hard] [--out push_box.svg]
+python examples/push_box.py [--out push_box.svg]
 
-As in that paper: ten steps of 0.1 s, impulses on the centre of mass, cost and goal on position and velocity.
+As in that paper: hard contacts, ten steps of 0.1 s, impulses on the centre of mass, cost and goal on position and
+velocity.
 """
 
 import argparse
@@ -20,7 +21,7 @@ from jaxsim.optimize import Cost, Plan, Settings, difference, ilqr
 STEP = 0.1
 XML = """
 <mujoco model="box">
-  <option timestep="{timestep}" cone="elliptic"/>
+  <option timestep="0.1" cone="elliptic"/>
   <worldbody>
     <light pos="0 0 3"/>
     <site name="origin"/>
@@ -39,18 +40,16 @@ XML = """
 </mujoco>
 """
 GOALS = {"right": (1.0, 0.0, 0.25), "up": (0.0, 0.0, 1.25)}
-LENGTH, SUBSTEPS = 10, {"hard": 1, "soft": 5}
+LENGTH = 10
 
 
 def main() -> None:
     """Plan both tasks in parallel, and check where they end."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--contact", default="hard", choices=SUBSTEPS)
     parser.add_argument("--out", default="push_box.svg")
     args = parser.parse_args()
     jax.config.update("jax_enable_x64", True)
-    substeps = SUBSTEPS[args.contact]
-    model = js.load(XML.replace("{timestep}", str(STEP / substeps)), contact=args.contact)
+    model = js.load(XML, contact="hard")
     model = model.replace(opt=model.opt.replace(kappa_gradient=3e-4))
 
     @jax.jit
@@ -65,7 +64,7 @@ def main() -> None:
 
         cost = Cost(running, lambda data: jnp.sqrt(2.0) * apart(data), apart)
         settings = Settings(goal_tolerance=5e-3, tolerance=1e-4)
-        return ilqr(model, data, jnp.zeros((LENGTH, model.nu)), cost, substeps=substeps, settings=settings)
+        return ilqr(model, data, jnp.zeros((LENGTH, model.nu)), cost, settings=settings)
 
     begun = time.perf_counter()
     plans = jax.block_until_ready(plan(jnp.array(list(GOALS.values()))))

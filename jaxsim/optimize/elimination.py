@@ -1,7 +1,8 @@
 """Inverses of small symmetric positive definite matrices, as plain array operations.
 
-LAPACK's batched routines wait on XLA's threads for their own parts: called from two places at once on a machine of
-two cores, they wait for ever. Systems here have a dozen unknowns and come by the hundred, where nothing is lost.
+Not by LAPACK: an identification of 128 windows stood still in jaxlib 0.10.2 on two cores, every thread waiting, with
+`jnp.linalg.solve` and Cholesky factors of batches, and goes on with these. Systems here have a dozen unknowns and come
+by the hundred.
 """
 
 import jax
