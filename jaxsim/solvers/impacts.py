@@ -8,10 +8,11 @@
 The unknowns are v+ and lambda (free), and the pairs (gamma, s) of contacts and limits, (xi, eta) of contacts and of
 friction losses in cones. A Newton step condenses them to the velocities, to a matrix like the soft law's,
 
-    A = M + J^T K J,    K of a contact:  [[h gamma / s, 0], [coupling, friction slope]]
+    A = M + J^T K J',    K of a contact:  [[h gamma / s, 0], [coupling, friction slope]]
 
-whose coupling of friction to the normal force makes it unsymmetric. Its inverse serves both solves of an iteration
-and the derivatives.
+with J' = J but for the normal rows, which may be those at the end of the step (constraint/approach.py), while impulses
+act where contacts are at its beginning. This, and the coupling of friction to the normal force, make it unsymmetric.
+Its inverse serves both solves of an iteration and the derivatives.
 
 Source: Dojo (Howell, Le Cleac'h et al. 2022), section IV, in joint coordinates.
 """
@@ -26,17 +27,20 @@ from jax import lax
 
 from jaxsim.algebra.select import scatter_add, take
 from jaxsim.algebra.structured import product
+from jaxsim.constraint.contact import as_matrix
 from jaxsim.constraint.laws.hard import Friction, bound_step, friction_step
 from jaxsim.constraint.rows import RowValues
 from jaxsim.solvers import objective
 from jaxsim.solvers.interior_point.cones import Cones
 from jaxsim.solvers.interior_point.problem import Point, Problem
 from jaxsim.solvers.linear.inverse import inverse
-from jaxsim.solvers.objective import Structure, gram, gram_blocks, mul_j, mul_jt
+from jaxsim.solvers.objective import Structure, gram, mul_j, mul_jt
 
 Array = jax.Array
 
-START = 0.1  # N s m, J: kappa of the place on the path where the solver begins; and m, rad, the least gap there
+# where on the path the solver begins: speed of the least gap (m/s), and acceleration whose impulse is the normal one
+# there (m/s^2); both well above what a step of a robot has
+SPEED, PUSH = 10, 50
 
 
 class Impact(NamedTuple):
@@ -53,6 +57,7 @@ class Impact(NamedTuple):
     live: Array | None  # [k] 1 for contacts, 0 for idle slots
     friction: Array | None  # [k, dim - 1] zero along axes that a contact does not have
     slide: Array | None  # [k, dim - 1] m/s what moving surfaces add to the slip; None where none does
+    closing: Array | None  # [k, nv] how gaps grow with velocities, by h
     inertia: Array  # [] kg m^2 by which the momentum equations are divided
 
 
@@ -110,14 +115,17 @@ def form_of(s: Structure, slots: int) -> Form:
 def start_of(form: Form, t: Impact, v: Array) -> Point:
     """Where the solver begins: velocities v [nv], and gaps, impulses and slips that are on the central path for them.
 
-    Gaps are at least `START`, as those of a free motion into a surface are not; impulses are `START` / gap.
+    Gaps are at least `least`, as those of a free motion into a surface are not, and impulses are kappa / gap. Both
+    scales go with the timestep, as gaps that a step closes and impulses that it needs do.
     """
-    speeds = _speeds(form, t, v)
-    gap = jnp.maximum(_gaps(form, t) + t.timestep * speeds.closing, START)
-    number = START / gap
+    speeds, h = _speeds(form, t, v), t.timestep
+    least = SPEED * h
+    kappa = least * PUSH * h * t.inertia
+    gap = jnp.maximum(_gaps(form, t) + h * speeds.closing, least)
+    number = kappa / gap
     cones, duals = [], []
     for bound, slip in zip(_bounds(form, number), _slips(t, speeds)):
-        eps = START / (2 * bound)
+        eps = kappa / (2 * bound)
         most = (eps + jnp.sqrt(eps * eps + jnp.sum(slip * slip, axis=1)))[:, None]
         cones.append(jnp.concatenate([bound[:, None], -bound[:, None] * slip / most], axis=1))
         duals.append(jnp.concatenate([most, slip], axis=1))
@@ -153,7 +161,7 @@ def _speeds(form: Form, t: Impact, v: Array) -> Speeds:
     jv = mul_j(form.s, t.p, v)
     closing, slip = [take(jv.scalar, form.limit)], []
     if form.slots:
-        closing.insert(0, t.live * jv.contact[:, 0])
+        closing.insert(0, t.live * _times(t.closing, v))
         if t.friction.shape[1]:
             slip.append(t.friction * jv.contact[:, 1:])
     if len(form.loss):
@@ -178,7 +186,7 @@ def _residual(form: Form, t: Impact, w: Point) -> Errors:
 
 
 def _gaps(form: Form, t: Impact) -> Array:
-    """[orthant] m, rad: gaps of contacts and limits now."""
+    """[orthant] m, rad: gaps of contacts and limits without velocity."""
     limits = take(t.pos, form.limit)
     return jnp.concatenate([t.gap, limits]) if form.slots else limits
 
@@ -216,7 +224,9 @@ def _factor(form: Form, t: Impact, w: Point) -> Factors:
     if t.p.J.shape[0]:
         A = A + gram(t.p.J, scalar[nd:, None] * t.p.J)
     if form.slots:
-        A = A + gram_blocks(t.p.contact.J, _contact_block(t, t.live * stiffness[: form.slots], reduced))
+        K, J = _contact_block(t, t.live * stiffness[: form.slots], reduced), t.p.contact.J
+        right = jnp.concatenate([t.closing[:, None], J[:, 1:]], axis=1)
+        A = A + gram(as_matrix(J), as_matrix(jnp.sum(K[:, :, :, None] * right[:, None], axis=2)))
     return Factors(A, inverse(A))
 
 

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxsim.collision.shape import NO_CONTACT
+from jaxsim.constraint.approach import Approach, approach_of, linearised
 from jaxsim.constraint.laws.soft import frictionless_masked
 from jaxsim.constraint.rows import count_rows
 from jaxsim.constraint.solution import Solution
@@ -19,8 +20,9 @@ from jaxsim.core.enums import ContactLaw, Integrator
 from jaxsim.core.model import Model
 from jaxsim.solvers.impacts import Form, Impact, form_of, impact_problem, impulses, start_of
 from jaxsim.solvers.interior_point.implicit import central_point
-from jaxsim.solvers.interior_point.predictor_corrector import Outcome, Settings
+from jaxsim.solvers.interior_point.predictor_corrector import Outcome, Settings, lifted
 from jaxsim.solvers.interior_point.problem import Point
+from jaxsim.solvers.linear.inverse import inverse
 from jaxsim.solvers.objective import mul_jt, problem_of, structure_of
 from jaxsim.stages.effective import euler_diagonal, implicit_matrix, implicitfast_matrix, standalone_free_bodies
 from jaxsim.stages.intermediate import Intermediate
@@ -29,6 +31,10 @@ Array = jax.Array
 
 RECOVERY = 1.0  # m/s, rad/s: at most so fast what starts beyond a limit or inside a surface comes back
 RIGID = {"float64": 1e-6, "float32": 1e-4}  # compliance of equalities, relative to the soft law's R
+
+
+CORRECTIONS = 1  # of gaps, linear at first, then about where the step ends
+LIFT = 100  # times kappa: where a correction begins, with the impulses and gaps of the solution before
 HOLD = 1e-3  # a world whose equations are wrong by more than this is held
 
 
@@ -48,15 +54,20 @@ def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None 
             'use opt.replace(integrator="euler"), "implicit" or "implicitfast"'
         )
     form, t = impact_of(m, d, mid)
-    start = start_of(form, t, d.qvel + m.opt.timestep * d.qacc_smooth)
-    w, outcome = central_point(
-        impact_problem(form),
-        t,
-        lax.stop_gradient(start),
-        settings_of(m),
-        m.opt.kappa_gradient,
-        None if known is None else (known, unsearched(d)),
-    )
+    near = None if mid.slots is None else approach_of(m, d, mid.slots)
+    first = jnp.zeros_like(d.qvel), start_of(form, t, _free_velocity(m, d, t))
+
+    def corrected(last: tuple[Array, Point], known: Point | None) -> tuple[tuple[Array, Point], tuple[Point, Outcome]]:
+        """The solution with gaps that are linear about where the step with the last velocity [nv] ends."""
+        v, start = last
+        here = t if near is None else _about(t, near, v)
+        ended = None if known is None else (known, unsearched(d))
+        w, outcome = central_point(impact_problem(form), here, start, settings_of(m), m.opt.kappa_gradient, ended)
+        return (w.a[0], lifted(form.cones, lax.stop_gradient(w), LIFT * m.opt.kappa)), (w, outcome)
+
+    # one loop, so that it is compiled once
+    _, (found, outcomes) = lax.scan(corrected, lax.stop_gradient(first), known, 1 if near is None else 1 + CORRECTIONS)
+    w, outcome = jax.tree.map(lambda x: x[-1], (found, outcomes))
     usable = jnp.isfinite(outcome.residual) & (outcome.residual <= HOLD)
     h = m.opt.timestep
     qacc = jnp.where(usable, w.a[0] - d.qvel, -d.qvel) / h
@@ -65,11 +76,26 @@ def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None 
         qacc=qacc,
         qfrc_constraint=mul_jt(form.s, t.p, force),
         nefc=count_rows(m, mid.rows),
-        solver_niter=outcome.iterations,
+        solver_niter=jnp.sum(outcomes.iterations),
         solver_converged=outcome.converged,
         solver_residual=outcome.residual,
     )
-    return d, Solution(mid.slots, mid.rows, force, w)
+    return d, Solution(mid.slots, mid.rows, force, found)
+
+
+def _about(t: Impact, near: Approach, v: Array) -> Impact:
+    """The step with gaps that are linear about its end with the velocity v [nv]."""
+    rise, closing = linearised(near, v, t.closing)
+    linear = t.timestep * lax.dot(closing, v, precision=lax.Precision.HIGHEST)
+    return t._replace(gap=t.gap + t.live * (rise - linear), closing=closing)
+
+
+def _free_velocity(m: Model, d: Data, t: Impact) -> Array:
+    """[nv] where nothing pushes; with the integrator's damping, without which gaps might be those of a turn or two."""
+    if t.more is None:
+        return d.qvel + m.opt.timestep * d.qacc_smooth
+    A = d.qM + (t.more if t.more.ndim == 2 else jnp.diag(t.more))
+    return d.qvel + m.opt.timestep * lax.dot(inverse(A), d.qfrc_smooth, precision=lax.Precision.HIGHEST)
 
 
 def unsearched(d: Data) -> Outcome:
@@ -106,6 +132,7 @@ def impact_of(m: Model, d: Data, mid: Intermediate) -> tuple[Form, Impact]:
         live=None,
         friction=None,
         slide=None,
+        closing=None,
         inertia=m.stat.meaninertia,
     )
     if mid.slots is None:
@@ -115,6 +142,7 @@ def impact_of(m: Model, d: Data, mid: Intermediate) -> tuple[Form, Impact]:
         gap=jnp.where(live, jnp.maximum(contact.pos, -h * RECOVERY), 1),
         live=live.astype(h.dtype),
         friction=contact.friction,
+        closing=contact.J[:, 0],
         slide=surface_velocity(m, d, mid.slots, s.table.contact_dim)[:, 1:] if m.hassurfacevel else None,
     )
 

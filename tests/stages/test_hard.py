@@ -48,19 +48,21 @@ def test_derivatives_are_those_of_the_step_at_their_kappa():
         return jnp.concatenate([d.qvel, d.qpos]), (d.solver_converged, d.solver_niter, d.qfrc_constraint)
 
     x = jnp.concatenate([data.qvel, jnp.array([0.1001, 0.012]), data.ctrl, jnp.array([0.01, 1.0, 1.0, 1.0])])
-    forward, (converged, niter, pushed) = jax.jit(jax.jacfwd(outcome, has_aux=True))(x)
-    assert converged and niter <= 60 and np.abs(pushed).max() > 5  # the patient way
-    backward, _ = jax.jit(jax.jacrev(outcome, has_aux=True))(x)
+
+    @jax.jit  # one program for both modes and the differences
+    def both(x):
+        y, slope, more = jax.linearize(outcome, x, has_aux=True)
+        back = jax.linear_transpose(slope, x)
+        return y, jax.vmap(slope)(jnp.eye(x.size)).T, jax.vmap(lambda w: back(w)[0])(jnp.eye(y.size)), more
+
+    _, forward, backward, (converged, niter, pushed) = both(x)
+    assert converged and niter <= 60 and np.abs(pushed).max() > 5
     np.testing.assert_allclose(backward, forward, atol=1e-9)
     eps = 1e-6
-    moved = x[None] + eps * jnp.concatenate([jnp.eye(x.size), -jnp.eye(x.size)])
-    end, (converged, *_) = jax.jit(jax.vmap(outcome))(moved)
-    assert converged.all()
-    differences = (end[: x.size] - end[x.size :]).T / (2 * eps)
+    ends = [(both(x + step)[0] - both(x - step)[0]) / (2 * eps) for step in eps * jnp.eye(x.size)]
+    differences = np.stack(ends, axis=1)
     scale = 1 + np.abs(differences)
     np.testing.assert_allclose(forward / scale, differences / scale, atol=1e-6)
-    alone, _ = jax.jit(outcome)(moved[3])
-    np.testing.assert_allclose(end[3], alone, atol=1e-12)
 
 
 def test_options_and_what_is_refused():
@@ -97,7 +99,7 @@ def test_impact_has_its_closed_form():
     def gap(k, force):
         m = model.replace(opt=model.opt.replace(kappa=k / 4))  # four corners touch
         d = js.step(m, data.replace(qfrc_applied=jnp.stack([jnp.zeros_like(force), force])))
-        return d.qpos[1], d.solver_converged & (d.solver_niter <= 15)
+        return d.qpos[1], d.solver_converged & (d.solver_niter <= 20)  # of two solves
 
     force = np.append(np.linspace(0, 20, 21), 9.81)
     k = np.repeat([2e-4 / 3, 2e-8 / 3], len(force))
@@ -106,6 +108,44 @@ def test_impact_has_its_closed_form():
     np.testing.assert_allclose(gaps, (b + np.sqrt(b * b + 0.4 * k)) / 2, atol=1e-9)
     assert good.all()
     np.testing.assert_allclose(np.max(np.subtract(*np.split(np.asarray(gaps), 2))), 2.5562e-3, atol=1e-7)
+
+
+# a trunk on two legs with knees and feet of two balls, dampers as in the paper's drop of Atlas
+LEG = """<body pos="0 {y} 0"><joint axis="0 1 0"/><joint axis="1 0 0"/>
+<geom type="capsule" fromto="0 0 0 0 0 -.4" size=".05" mass="2"/>
+<body pos="0 0 -.4"><joint axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 -.35" size=".04" mass="1"/>
+<geom class="foot" pos=".12 0 -.4" mass=".1"/><geom class="foot" pos="-.08 0 -.4" mass=".1"/></body></body>"""
+LEGGED = f"""<mujoco><default><joint damping="25" stiffness="1"/><geom conaffinity="0" friction=".5"/><default class="foot">
+<geom size=".025"/></default></default><worldbody><geom type="plane" size="9 9 1" conaffinity="1"/>
+<body pos="0 0 1.3"><joint type="free" damping="0" stiffness="0"/><geom type="box" size=".1 .2 .25" mass="15"/>
+{LEG.format(y=0.15)}{LEG.format(y=-0.15)}</body></worldbody></mujoco>"""
+
+
+def test_feet_never_enter_the_floor():
+    """The paper's table II: a drop from half a metre, at steps of 0.1, 0.01 and 0.001 s, without penetration."""
+    model = js.load(LEGGED, contact="hard")
+    turned = js.algebra.quaternion.exp(jnp.array([0.0, 0.2, 0.1]))
+    data = js.make_data(model)
+    data = data.replace(qpos=data.qpos.at[3:7].set(turned))
+
+    @jax.jit
+    def dropped(h, steps):
+        m = model.replace(opt=model.opt.replace(timestep=h))
+
+        def step(_, carry):
+            d, least, failed, low = carry
+            d = js.step(m, d)
+            far = jnp.min(d.contact.dist)  # of where the step began
+            slow = ~d.solver_converged | (d.solver_niter > 30)  # of two solves
+            return d, jnp.minimum(least, far), failed + slow.astype(jnp.int32), jnp.minimum(low, d.qpos[2])
+
+        start = data, jnp.ones(()), jnp.zeros((), jnp.int32), jnp.ones(())
+        return jax.lax.fori_loop(0, steps, step, start)[1:]
+
+    for h, steps in ((0.1, 20), (0.01, 150), (0.001, 1000)):
+        least, failed, low = dropped(jnp.asarray(h), steps)
+        assert 0 < least < 1e-4 and low < 0.9
+        assert failed <= (1 if h == 0.001 else 0)  # where a foot's ball lands and slides, one of a thousand
 
 
 def _discrete_stop(h, mu=0.25, g=9.81, height=0.25):
@@ -134,7 +174,7 @@ def test_a_cube_slides_straight_and_stops():
         return d, (d.qpos, d.solver_niter, d.solver_converged, jnp.min(d.contact.dist))
 
     _, (q, niter, converged, dist) = jax.jit(lambda d: jax.lax.scan(step, d, length=400))(data)
-    assert converged.all() and niter.max() <= 15 and dist.min() > 0
+    assert converged.all() and niter.max() <= 20 and dist.min() > 0  # of two solves
     way = np.asarray(q[-1, :2] - data.qpos[:2])
     along, across = way @ [4, 0.8] / np.hypot(4, 0.8), way @ [-0.8, 4] / np.hypot(4, 0.8)
     assert abs(along - _discrete_stop(0.01)) < 1e-3 and abs(across) < 1e-4

@@ -77,6 +77,25 @@ def depth(cones: Cones, x: Array) -> Array:
     return jnp.min(jnp.concatenate([numbers, *(v[:, 0] - _norm(v[:, 1:]) for v in vectors)]))
 
 
+def on_path(cones: Cones, x: Array, kappa: Array) -> tuple[Array, Array]:
+    """The b and c [size] with b - c = x and b o c = kappa e: the eigenvalues of b are (x + sqrt(x^2 + 4 kappa)) / 2."""
+    numbers, vectors = cones.split(x)
+    b = cones.join(_upper(numbers, kappa), [_second_upper(v, kappa) for v in vectors])
+    return b, b - x
+
+
+def _upper(x: Array, kappa: Array) -> Array:
+    root = jnp.sqrt(x * x + 4 * kappa)
+    return jnp.where(x > 0, 0.5 * (x + root), 2 * kappa / (root + jnp.abs(x)))
+
+
+def _second_upper(x: Array, kappa: Array) -> Array:
+    length = _norm(x[:, 1:])
+    high, low = _upper(x[:, 0] + length, kappa), _upper(x[:, 0] - length, kappa)
+    direction = x[:, 1:] / jnp.where(length > 0, length, 1)[:, None]
+    return 0.5 * jnp.concatenate([(high + low)[:, None], (high - low)[:, None] * direction], axis=1)
+
+
 def _blockwise(cones: Cones, scalar: Callable, second: Callable, x: Array, y: Array) -> Array:
     (a, vs), (b, ws) = cones.split(x), cones.split(y)
     return cones.join(scalar(a, b), [second(v, w) for v, w in zip(vs, ws)])

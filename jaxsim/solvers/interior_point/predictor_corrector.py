@@ -27,7 +27,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxsim.solvers.interior_point.cones import Cones, product, step_length, unit
+from jaxsim.solvers.interior_point.cones import Cones, on_path, product, step_length, unit
 from jaxsim.solvers.interior_point.problem import Point, Problem
 
 Array = jax.Array
@@ -74,6 +74,11 @@ def neutral(cones: Cones, a: Any, dtype: Any) -> Point:
     """A start at a with b = c = e."""
     e = jnp.asarray(unit(cones), dtype)
     return Point(a, e, e)
+
+
+def lifted(cones: Cones, w: Point, kappa: Array) -> Point:
+    """A start near a solution w of a similar problem: on the central path at a larger kappa [], with the same b - c."""
+    return Point(w.a, *on_path(cones, w.b - w.c, kappa))
 
 
 def solve(problem: Problem, theta: Any, start: Point, settings: Settings) -> tuple[Point, Outcome]:
