@@ -28,7 +28,7 @@ def stated(pair: tuple[int, int]) -> tuple[float, float, float]:
 
 
 def assert_within_table(pair: tuple[int, int], double: np.ndarray, single: np.ndarray) -> None:
-    """Errors of rows [n, 7] of distance, position and normal are as stated, and not much smaller than stated."""
+    """Errors of rows [n, 7] of distance, position and normal are as stated."""
     error = np.abs(single - double)
     most = error[:, 0].max(), *(np.quantile(error[:, k].max(axis=1), 0.95) for k in (slice(1, 4), slice(4, 7)))
     expected = stated(pair)
