@@ -64,7 +64,9 @@ def gjk(shapes: Difference, reach: Array, tolerance: Array, iterations: int) -> 
         new = jnp.sum(x * x)
         # the nearest point is found where the new point is no further ahead, or rounding lets it come no nearer
         enough = jnp.maximum(accurate, rounding * jnp.sqrt(square))
-        found = outside & ((square - ahead <= enough) | (~inside & (new >= square)))
+        # beyond a plane that separates it from the shape the origin is inside no simplex, only a flat one looks so
+        separated = ahead > rounding * jnp.sqrt(square)
+        found = outside & ((square - ahead <= enough) | jnp.where(inside, separated, new >= square))
         apart = outside & (ahead > reach * jnp.sqrt(square))
         overlap = ~found & (inside | (new <= touching)) & (largest(rows[:, :3])[0] > 0)
         state = jnp.where(apart, APART, jnp.where(found, NEAREST, jnp.where(overlap, OVERLAP, SEARCHING)))

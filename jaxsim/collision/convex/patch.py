@@ -21,6 +21,7 @@ Array = jax.Array
 
 # how far from the border of a feature, relative to the size, a point counts as on it rather than beside it
 BESIDE = 1e-4
+ROUNDING = 16  # times the precision of the coordinates of corners: less is no distance between two
 SAG = 5e-3  # the same for points found on chords of a circle
 LEVEL = 0.05  # how far across the axis a normal that a search found may point, where that of a cap is meant
 FLAT = np.arange(3) < 2  # the axes across a cylinder's
@@ -58,7 +59,11 @@ def patch(form: Form, found: Found, normal: Array, drums: bool) -> Patch:
     used = jnp.abs(found.weight) > BESIDE
     weight = jnp.where(used, found.weight, 0)
     mean = jnp.sum(weight[:, None] * found.corner, axis=0) / jnp.sum(weight)
-    slide = jnp.where(used[:, None], found.corner - mean[None], 0)
+    slide = found.corner - mean[None]
+    # the mean of one corner alone is that corner but for rounding, which is no direction to slide in
+    noise = ROUNDING * jnp.finfo(slide.dtype).eps * jnp.max(jnp.abs(lax.stop_gradient(found.corner)))
+    apart = jnp.max(jnp.abs(lax.stop_gradient(slide)), axis=1) > noise
+    slide = jnp.where((used & apart)[:, None], slide, 0)
     mean = mean + found.slid
     across = form.round * normal
     length = safe_norm(across)

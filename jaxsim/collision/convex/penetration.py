@@ -18,6 +18,7 @@ from jaxsim.collision.shape import NO_CONTACT, Shape, safe_norm
 
 Array = jax.Array
 
+STILL = 1e-6  # square of the turn (rad) that may be left after these steps
 REFINEMENTS = 5  # most steps of Newton's method from what the search found; each doubles the digits
 
 
@@ -184,9 +185,10 @@ def _refine(shapes: Difference, found: Search, accuracy: Accuracy, drums: bool) 
         return (t.step == 0) | (t.step <= REFINEMENTS) & (turn > 0.01 * jnp.finfo(turn.dtype).eps)
 
     zero = jnp.zeros((), found.normal.dtype)
-    still = jnp.zeros((2, 3), zero.dtype)
-    start = _Trial(found.normal, found.normal, zero, zero, zero, still, jnp.zeros((), jnp.int32))
+    unslid = jnp.zeros((2, 3), zero.dtype)
+    start = _Trial(found.normal, found.normal, zero, zero, zero, unslid, jnp.zeros((), jnp.int32))
     t = lax.while_loop(unfinished, step, start)
     slack = 64 * jnp.finfo(zero.dtype).eps * shapes.scale + 0.1 * accuracy.tolerance
-    trusted = (t.planes >= t.first - slack) & (jnp.abs(t.dist - t.planes) <= slack)
+    still = jnp.sum((t.next - t.last) ** 2) < STILL  # between two normals to and fro, the last one may be the good one
+    trusted = still & (t.planes >= t.first - slack) & (jnp.abs(t.dist - t.planes) <= slack)
     return jnp.where(trusted, t.last, found.normal), jnp.where(trusted, t.slid, 0), trusted
