@@ -14,6 +14,7 @@ Heights are signed, so the polytope need not hold the origin: faces that have it
 one triangle with two sides.
 """
 
+import functools
 from typing import NamedTuple
 
 import jax
@@ -88,9 +89,13 @@ def epa(
     zero = jnp.zeros((), jnp.int32)
     p = Polytope(triangle, face, _lowest(face), none, zero, ~start)
     for room in _rooms(iterations):
-        p = lax.while_loop(lambda p, room=room: ~p.done & (p.step < room), grow, _with_room(p, room))
+        p = lax.while_loop(functools.partial(_goes_on, room), grow, _with_room(p, room))
     corners = p.rows.at[p.found[4:7].astype(jnp.int32)].get(mode="promise_in_bounds")
     return corners, p.found[:3], p.found[8:]
+
+
+def _goes_on(room: int, p: Polytope) -> Array:
+    return ~p.done & (p.step < room)
 
 
 def _rooms(iterations: int) -> list[int]:
