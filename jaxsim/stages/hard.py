@@ -31,8 +31,6 @@ Array = jax.Array
 
 RECOVERY = 1.0  # m/s, rad/s: at most so fast what starts beyond a limit or inside a surface comes back
 RIGID = {"float64": 1e-6, "float32": 1e-4}  # compliance of equalities, relative to the soft law's R
-
-
 CORRECTIONS = 1  # of gaps, linear at first, then about where the step ends
 LIFT = 100  # times kappa: where a correction begins, with the impulses and gaps of the solution before
 HOLD = 1e-3  # a world whose equations are wrong by more than this is held
