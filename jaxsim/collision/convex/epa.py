@@ -14,7 +14,7 @@ Heights are signed, so the polytope need not hold the origin: faces that have it
 one triangle with two sides.
 """
 
-import functools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -89,13 +89,9 @@ def epa(
     zero = jnp.zeros((), jnp.int32)
     p = Polytope(triangle, face, _lowest(face), none, zero, ~start)
     for room in _rooms(iterations):
-        p = lax.while_loop(functools.partial(_goes_on, room), grow, _with_room(p, room))
+        p = lax.while_loop(_unfinished(room), grow, _with_room(p, room))
     corners = p.rows.at[p.found[4:7].astype(jnp.int32)].get(mode="promise_in_bounds")
     return corners, p.found[:3], p.found[8:]
-
-
-def _goes_on(room: int, p: Polytope) -> Array:
-    return ~p.done & (p.step < room)
 
 
 def _rooms(iterations: int) -> list[int]:
@@ -104,6 +100,11 @@ def _rooms(iterations: int) -> list[int]:
     while rooms[-1] < most:
         rooms.append(rooms[-1] * GROWTH)
     return [*rooms[:-1], most]
+
+
+def _unfinished(steps: int) -> Callable[[Polytope], Array]:
+    """Whether a polytope is to grow on, within so many steps."""
+    return lambda p: ~p.done & (p.step < steps)
 
 
 def _with_room(p: Polytope, steps: int) -> Polytope:
