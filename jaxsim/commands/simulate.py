@@ -260,7 +260,7 @@ def _finish(model: Model, data: Data, args: argparse.Namespace, record: dict[str
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
         report(data)
-    peaks = ", ".join(f"{used.peak} of {used.size} {name}" for name, used in room.items())
+    peaks = ", ".join(f"{used.peak} of {used.size} {name}" for name, used in room.items() if used.size)
     _remark(args, f"at most {peaks}" if peaks else "nothing can collide")
     for warning in raised:
         print(f"jaxsim: warning: {warning.message}", file=sys.stderr)

@@ -48,7 +48,7 @@ def is_discrete(m: Model) -> bool:
         raise ValueError(
             "the integrator discrete is simulated with the solvers Newton and CG, without noslip and with soft "
             f"contacts only; found solver {m.opt.solver.name}, noslip_iterations {m.opt.noslip_iterations}, "
-            f"contact {m.opt.contact}; use implicitfast"
+            f"contact {m.opt.contact.name}; use implicitfast"
         )
     return True
 
