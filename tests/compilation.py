@@ -5,14 +5,16 @@ from jax._src import compiler
 
 # XLA's older emitters make a kernel in a third of the time; the last version of JAX that we test has none
 OLDER_EMITTERS = {"xla_cpu_use_fusion_emitters": False}
+# cut into pieces for threads, a program takes a sixth more; and two workers keep two cores busy
+WHOLE = {"xla_cpu_parallel_codegen_split_count": 1}
 
 _options = compiler.get_compile_options
 
 
 def in_little_time() -> None:
-    """Compile without LLVM's optimisations, and by the older emitters where there are any."""
+    """Compile without LLVM's optimisations, each program whole, and by the older emitters where there are any."""
     jax.config.update("jax_disable_most_optimizations", True)
-    compiler.get_compile_options = _by_older_emitters if _has_older_emitters() else _options
+    compiler.get_compile_options = _with(WHOLE | OLDER_EMITTERS if _has_older_emitters() else WHOLE)
     jax.clear_caches()
 
 
@@ -23,10 +25,13 @@ def as_users_do() -> None:
     jax.clear_caches()
 
 
-def _by_older_emitters(*args, **kwargs):
-    options = _options(*args, **kwargs)
-    options.env_option_overrides = [*options.env_option_overrides, *OLDER_EMITTERS.items()]
-    return options
+def _with(overrides: dict):
+    def options_and_overrides(*args, **kwargs):
+        options = _options(*args, **kwargs)
+        options.env_option_overrides = [*options.env_option_overrides, *overrides.items()]
+        return options
+
+    return options_and_overrides
 
 
 def _has_older_emitters() -> bool:

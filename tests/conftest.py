@@ -21,6 +21,7 @@ jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_compilation_cache_dir", str(ROOT / ".jax_cache"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 compilation.in_little_time()  # but for what asks to be `optimized`
+gc.set_threshold(50_000, 10, 2)  # tracing makes so many objects that Python's 700 cost a tenth of the time
 
 GYMNASIUM = ("ant", "half_cheetah", "hopper", "walker2d_v5", "humanoid", "inverted_double_pendulum")
 DM_CONTROL = ("cartpole", "cheetah", "walker", "hopper", "humanoid", "acrobot", "pendulum", "reacher")
