@@ -11,15 +11,41 @@ from jaxsim.algebra.select import product, take
 from jaxsim.algebra.tree import ancestor
 from jaxsim.constraint.scalar import ScalarRows
 from jaxsim.core.data import Data
-from jaxsim.core.enums import EqType, ObjType
+from jaxsim.core.enums import EqType, JointType, ObjType
 from jaxsim.core.model import Model
+from jaxsim.core.topology import Topology
 from jaxsim.dynamics.com import com_vel
+from jaxsim.dynamics.spatial_tendon import immobile
 
 Array = jax.Array
 
 
 # where eq_data holds the anchors in the frames of body 1 and body 2
 ANCHORS = {EqType.CONNECT: (0, 3), EqType.WELD: (3, 0)}
+
+
+def moving(t: Topology) -> np.ndarray:
+    """[neq] bool: which equalities anything can move; MuJoCo drops those without a Jacobian."""
+    kind = np.asarray(t.eq_type)
+    still = np.zeros(len(kind), bool)
+    held, tied = (np.flatnonzero(np.isin(kind, kinds)) for kinds in (tuple(ANCHORS), (EqType.TENDON,)))
+    if len(held):  # two points of one body that turns move apart, if it only slides they do not
+        kinds = np.asarray(t.jnt_type[t.dof_jntid])
+        turning = np.asarray(ancestor(t)[:, ~np.isin(kinds, JointType.SLIDE)].any(axis=1))
+        one, other = (t.body_weldid[body] for body in _bodies(t, held))
+        still[held] = (one == other) & ~turning[one]
+    if len(tied):
+        still[tied] = np.all([immobile(t)[tendon] for tendon in _partners(t, tied)], axis=0)
+    return ~still
+
+
+def _bodies(m: Model | Topology, chosen: np.ndarray) -> list[np.ndarray]:
+    """The bodies [n] of both sides of connects or welds."""
+    by_site = m.eq_objtype[chosen] == ObjType.SITE
+    return [
+        np.where(by_site, m.site_bodyid[np.where(by_site, obj, 0)] if m.nsite else 0, obj)
+        for obj in (m.eq_obj1id[chosen], m.eq_obj2id[chosen])
+    ]
 
 
 def _solver_params(m: Model, d: Data, chosen: np.ndarray, rows: int) -> dict[str, Array | None]:
@@ -50,15 +76,13 @@ def anchor_points(m: Model, d: Data, chosen: np.ndarray, kind: EqType) -> tuple[
     """Bodies [n] and world anchors [n, 3] (m) of both sides of connects or welds."""
     by_site = m.eq_objtype[chosen] == ObjType.SITE
     data = take(m.eq_data, chosen)
-    bodies, points = [], []
-    for obj, column in zip((m.eq_obj1id[chosen], m.eq_obj2id[chosen]), ANCHORS[kind]):
-        body = np.where(by_site, m.site_bodyid[np.where(by_site, obj, 0)] if m.nsite else 0, obj)
+    bodies, points = _bodies(m, chosen), []
+    for obj, body, column in zip((m.eq_obj1id[chosen], m.eq_obj2id[chosen]), bodies, ANCHORS[kind]):
         mat = take(d.xmat, body).reshape(-1, 3, 3)
         point = take(d.xpos, body) + vector.matvec(mat, data[:, column : column + 3])
         if by_site.any():
             site = take(d.site_xpos, np.where(by_site, obj, 0))
             point = jnp.where(by_site[:, None], site, point)
-        bodies.append(body)
         points.append(point)
     return bodies, points
 
@@ -208,7 +232,7 @@ def tendon_coupling(m: Model, d: Data, ten_J: Array, chosen: np.ndarray) -> Scal
     return _coupling(m, d, chosen, (x1, x2), (j1, j2), [take(m.tendon_invweight0, t) for t in both])
 
 
-def _partners(m: Model, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _partners(m: Model | Topology, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The two joints or tendons of each coupling; the first twice where there is no second."""
     first, second = m.eq_obj1id[chosen], m.eq_obj2id[chosen]
     return first, np.where(second >= 0, second, first)

@@ -28,12 +28,12 @@ def dof_friction(m: Model, d: Data, ten_J: Array, dofs: np.ndarray) -> ScalarRow
 
 def tendon_friction(m: Model, d: Data, ten_J: Array, tendons: np.ndarray) -> ScalarRows:
     """One row for each of the tendons [n], with Jacobians `ten_J` [ntendon, nv]."""
-    loss = take(m.tendon_frictionloss, tendons)
+    loss, J = take(m.tendon_frictionloss, tendons), take(ten_J, tendons)
     return ScalarRows(
-        J=take(ten_J, tendons),
+        J=J,
         pos=jnp.zeros_like(loss),
         margin=None,
-        active=loss > 0,
+        active=(loss > 0) & jnp.any(J != 0, axis=1),  # a path that bends round a geom no longer may be without
         solref=take(m.tendon_solref_fri, tendons),
         solimp=take(m.tendon_solimp_fri, tendons),
         diag=take(m.tendon_invweight0, tendons),

@@ -51,12 +51,12 @@ def tendon_limits(m: Model, d: Data, ten_J: Array, tendons: np.ndarray) -> Scala
     """The lower and then the upper limit of each tendon [n], with Jacobians `ten_J` [ntendon, nv]: 2 n rows."""
     both = np.repeat(tendons, 2)
     pos, sign = _two_sided(take(d.ten_length, both), m.tendon_range, tendons)
-    margin = take(m.tendon_margin, both)
+    margin, J = take(m.tendon_margin, both), sign[:, None] * take(ten_J, both)
     return ScalarRows(
-        J=sign[:, None] * take(ten_J, both),
+        J=J,
         pos=pos,
         margin=margin,
-        active=pos < margin,
+        active=(pos < margin) & jnp.any(J != 0, axis=1),  # MuJoCo has no rows without a Jacobian
         solref=take(m.tendon_solref_lim, both),
         solimp=take(m.tendon_solimp_lim, both),
         diag=take(m.tendon_invweight0, both),

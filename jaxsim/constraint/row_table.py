@@ -8,7 +8,8 @@ sorts by mjtConstraint and then by element. For a joint 0 with friction and limi
     stored    friction 0 | limit 0 low, high | weld 0 (6 rows)
     MuJoCo's  weld 0 (6 rows) | friction 0 | limit 0 low, high      order = 3 4 5 6 7 8 0 1 2
 
-Tendons that nothing can lengthen have no rows, as MuJoCo drops rows without a Jacobian.
+Tendons that nothing can lengthen have no rows, nor do equalities of what never moves, as MuJoCo drops rows without a
+Jacobian.
 
 Contacts come last in both: one block per slot, as many rows as its condim and the friction cone ask for.
 """
@@ -21,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsim.collision.pairs import candidate_pairs
-from jaxsim.constraint.equality import connect, joint_coupling, tendon_coupling, weld
+from jaxsim.constraint.equality import connect, joint_coupling, moving, tendon_coupling, weld
 from jaxsim.constraint.friction import dof_friction, tendon_friction
 from jaxsim.constraint.limits import ball_limits, scalar_limits, tendon_limits
 from jaxsim.constraint.scalar import ScalarRows
@@ -52,7 +53,9 @@ class Family(NamedTuple):
 
 def _equality(kind: EqType, size: int, build: Callable[..., ScalarRows]) -> Family:
     return Family(
-        ConstraintType.EQUALITY, DisableBit.EQUALITY, size, lambda t: np.flatnonzero(t.eq_type == kind), build,
+        ConstraintType.EQUALITY, DisableBit.EQUALITY, size,
+        lambda t: np.flatnonzero((t.eq_type == kind) & moving(t)),
+        build,
         equality=kind,
     )  # fmt: skip
 

@@ -23,6 +23,8 @@ from jaxsim.dynamics.coordinates import SCALAR
 
 Array = jax.Array
 
+ROUNDING = 4  # units in the last place by which forces that were scaled to a bound may miss it; for MuJoCo they decide
+
 
 def actuation(m: Model, d: Data, moment: Array, qfrc_gravcomp: Array) -> Data:
     """act_dot [na], actuator_force [nout] and qfrc_actuator [nv], for moments [nout, nv].
@@ -259,8 +261,7 @@ def _saturated(m: Model, d: Data) -> Array:
     if not limited[turning].any():
         return saturated
     norm = vector.norm(take(d.actuator_force, outputs.ravel()).reshape(-1, 3))
-    # what was scaled to the bound may have rounded to below it
-    nearly = 1 - 4 * float(np.finfo(norm.dtype).eps)
+    nearly = 1 - ROUNDING * float(np.finfo(norm.dtype).eps)
     beyond = limited[turning] & (norm >= nearly * take(m.actuator_forcerange, turning)[:, 1])
     return put(saturated, outputs.ravel(), jnp.repeat(beyond, 3))
 
@@ -279,7 +280,8 @@ def _saturated_by_target(m: Model, d: Data) -> Array:
     pulls = np.flatnonzero(on_tendon(m) & limited[np.where(on_tendon(m), target, 0)]) if m.ntendon else np.zeros(0, int)
     if len(pulls):
         tendon = target[pulls]
-        total = take(scatter_add(tendon, take(d.actuator_force, out[pulls]), m.ntendon), tendon)
-        bounds = take(m.tendon_actfrcrange, tendon)
-        saturated = put(saturated, out[pulls], (total <= bounds[:, 0]) | (total >= bounds[:, 1]))
+        force, bounds = take(d.actuator_force, out[pulls]), take(m.tendon_actfrcrange, tendon)
+        total, whole = (take(scatter_add(tendon, f, m.ntendon), tendon) for f in (force, jnp.abs(force)))
+        slack = ROUNDING * float(np.finfo(force.dtype).eps) * whole
+        saturated = put(saturated, out[pulls], (total <= bounds[:, 0] + slack) | (total >= bounds[:, 1] - slack))
     return saturated

@@ -6,6 +6,7 @@ import numpy as np
 
 from jaxsim.algebra.arrays import Array, namespace, rows_of
 from jaxsim.algebra.select import put, scatter_add, take
+from jaxsim.algebra.tree import ancestor
 from jaxsim.algebra.vector import normalize_with_norm
 from jaxsim.core.data import Data
 from jaxsim.core.enums import WrapType
@@ -87,13 +88,25 @@ def paths(t: Topology) -> tuple[Pieces, ...]:
 @per_topology
 def immobile(t: Topology) -> np.ndarray:
     """[ntendon] bool: spatial tendons between points that never move relative to each other."""
+    return np.array([len(w) == 1 for w in _welds(t)], bool)
+
+
+@per_topology
+def reaches(t: Topology) -> np.ndarray:
+    """[ntendon, nv] bool: dofs that move a point or geom of a spatial tendon's path."""
+    moves = ancestor(t)
+    return np.array([moves[sorted(w)].any(axis=0) for w in _welds(t)], bool).reshape(t.ntendon, t.nv)
+
+
+def _welds(t: Topology) -> list[set[int]]:
+    """The bodies that move, or 0, of the points and geoms of each tendon."""
     welds: list[set[int]] = [set() for _ in range(t.ntendon)]
     for p in paths(t):
         geoms = t.geom_bodyid[p.geom] if p.kind != WrapType.NONE else t.site_bodyid[p.site0]
         for bodies in (t.site_bodyid[p.site0], t.site_bodyid[p.site1], geoms):
             for tendon, body in zip(p.tendon, bodies):
                 welds[tendon].add(int(t.body_weldid[body]))
-    return np.array([len(w) == 1 for w in welds], bool)
+    return welds
 
 
 def spatial_tendons(m: Model, d: Data) -> tuple[Array, Array]:

@@ -8,12 +8,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import put, take
 from jaxsim.core.data import Data
-from jaxsim.core.enums import DisableBit, Integrator
+from jaxsim.core.enums import DisableBit, DynType, Integrator
 from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology
 from jaxsim.dynamics.actuation import next_activation
@@ -160,10 +161,17 @@ def _runge_kutta(m: Model, d: Data, mid: Intermediate, known: Any) -> tuple[Data
     act_dot, qacc, velocity = (
         combine(*x) for x in ((d.act_dot, activation_rates), (d.qacc, accelerations), (d.qvel, velocities))
     )
-    end = energy(m, here)
+    end = energy(m, here).replace(**_of_the_start(m, d))
     moved = advance(m, end.replace(qpos=d.qpos, qvel=d.qvel, act=d.act, time=d.time, act_dot=act_dot), qacc, velocity)
     # what is left is of the last stage, but for the acceleration, which is that of the step
     return flow(m, d, mid.ten_J, velocity, moved.replace(act_dot=here.act_dot, qacc=qacc)), solved
+
+
+def _of_the_start(m: Model, d: Data) -> dict[str, Array]:
+    """What a step ends by as it was at its start: speeds for bristles of motors, lengths for springs that yield."""
+    motors = np.any(m.actuator_dyntype == DynType.DCMOTOR)
+    speeds = {"actuator_velocity": d.actuator_velocity} if motors else {}
+    return speeds | ({"ten_length": d.ten_length} if m.nplastic else {})
 
 
 def _worse(before: Data, now: Data) -> Data:

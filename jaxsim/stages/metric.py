@@ -25,6 +25,7 @@ from jaxsim.dynamics.actuation import actuator_length_gain, actuator_velocity_ga
 from jaxsim.dynamics.com import Inertia, inertia_product
 from jaxsim.dynamics.fluid import fluid_slope, has_fluid
 from jaxsim.dynamics.passive import damping, poly_force_slope, spring_slopes, tendon_slopes
+from jaxsim.dynamics.spatial_tendon import reaches
 from jaxsim.solvers.linear.small import solve_small
 from jaxsim.stages.effective import free_blocks, standalone_free_bodies
 from jaxsim.stages.intermediate import Intermediate
@@ -130,7 +131,7 @@ def _ratio(J: Array, bare: Array, soft: Array) -> Array:
 
 
 def turned(m: Model, d: Data, mid: Intermediate) -> Data:
-    """qacc [nv] with the gyroscopic forces at the end of the step of lone free bodies that nothing constrains."""
+    """qacc [nv] with the gyroscopic forces at the end of the step of lone free bodies that nothing holds."""
     bodies = standalone_free_bodies(m)
     if not len(bodies):
         return d
@@ -142,10 +143,18 @@ def turned(m: Model, d: Data, mid: Intermediate) -> Data:
 
 
 def _free(m: Model, d: Data, mid: Intermediate, bodies: np.ndarray) -> tuple[np.ndarray, Array, Array]:
-    """Dofs [k, 6] of lone free bodies [k], their blocks [k, 6, 6], and whether constraint rows act on them [k]."""
+    """Dofs [k, 6] of lone free bodies [k], their blocks [k, 6, 6], and whether anything holds them [k].
+
+    Constraint rows do, and whatever is stiff or damped along a length.
+    """
     dofs, block = free_blocks(m, d, mid.metric.M, bodies)
     rows, table = mid.rows, row_table(m)
     held = jnp.zeros(m.nv, bool)
+    for J, k, b in _lengths(m, d, mid):
+        reach = J != 0
+        if J is mid.ten_J:  # a geom that a path does not touch at present counts as well
+            reach = reach | reaches(m.topology)
+        held = held | jnp.any(reach & ((k > 0) | (b > 0))[:, None], axis=0)
     for J, active in ((rows.J, rows.D[len(table.dof) :] > 0), *_contacts(rows)):
         held = held | jnp.any((J != 0) & active[:, None], axis=0)
     held = held | put(jnp.zeros(m.nv, bool), table.dof, rows.D[: len(table.dof)] > 0) if len(table.dof) else held
