@@ -1,8 +1,9 @@
-"""How many contacts a model has where it is known to stand: on the ground, in the pose of qpos0 and in its keyframes.
+"""How many contacts a model has where it is known to stand: in the pose of qpos0 and in its keyframes.
 
-A robot's feet may be of a dozen capsules that lie flat on the floor, which the number and types of its geoms do not
-tell. So the buffer of contacts is given room for the poses that the model itself comes with. A height field counts as
-the plane at its foot, with two contacts for each that the plane would have.
+A robot's feet may be of a dozen capsules that lie flat on the floor, and a puzzle's pieces may all lie flat on each
+other, which the number and types of the geoms do not tell. So the buffer of contacts is given room for the poses that
+the model itself comes with. A height field counts as a plane as high as it is around the geom, with three contacts
+for each that the plane would have: a robot that falls over lies on more prisms than it stood on.
 """
 
 from typing import Any
@@ -21,18 +22,32 @@ Array = np.ndarray
 MOST_POSES = 50  # keyframes that are looked at
 GROUND = (GeomType.PLANE, GeomType.HFIELD)
 NEAR = 0.01  # m; a robot sinks in a little before it stands
+CLOSE = 0.05  # of the smaller one's size, for geoms that lie on each other
+ON_EDGE, FLAT_ON = 2, 3  # corners that are near mean an edge or a face that is; of those an edge seldom touches
+SOLID = (GeomType.BOX, GeomType.MESH)
+ON_FIELD = 3  # contacts with a height field for each with a plane
+MOST_PAIRS = 1_000_000  # that are looked at
+ROUND = np.stack(np.meshgrid([-1, 0, 1], [-1, 0, 1]), axis=-1).reshape(9, 2)
 CORNERS = np.stack(np.meshgrid([-1, 1], [-1, 1], [-1, 1]), axis=-1).reshape(8, 3)
 
 
 def resting_contacts(m: Model) -> int:
-    """The most contacts with the ground in any pose that comes with the model; nothing is compiled."""
+    """The most contacts in any pose that comes with the model, of those that are foreseen; nothing is compiled.
+
+    These are all with the ground, and those of boxes and meshes that lie flat on each other.
+    """
     pairs = candidate_pairs(m.topology, int(m.opt.disableflags))
-    pairs = pairs.rows(np.flatnonzero(np.isin(m.geom_type[pairs.geom1], GROUND)))
-    if not len(pairs):
+    kinds = m.geom_type[np.stack([pairs.geom1, pairs.geom2])]
+    ground = pairs.rows(np.flatnonzero(np.isin(kinds[0], GROUND)))
+    solid = pairs.rows(np.flatnonzero(np.isin(kinds, SOLID).all(axis=0)))
+    if not 0 < len(ground) + len(solid) <= MOST_PAIRS:
         return 0
-    host = _host(m)
-    poses = [host.qpos0, *host.key_qpos[:MOST_POSES]]
-    return max(int(_touching(host, qpos, pairs.geom1, pairs.geom2).sum()) for qpos in poses)
+    host, most = _host(m), 0
+    for qpos in [host.qpos0, *host.key_qpos[:MOST_POSES]]:
+        d: Any = kinematics(host, host_data(host, qpos))
+        below = _touching(host, d, ground.geom1, ground.geom2)
+        most = max(most, int(below.sum() + _flat_on(host, d, solid.geom1, solid.geom2).sum()))
+    return most
 
 
 def _host(m: Model) -> HostModel:
@@ -41,12 +56,11 @@ def _host(m: Model) -> HostModel:
     return Host(**m.topology._values | reals, topology=m.topology)
 
 
-def _touching(m: HostModel, qpos: Array, plane: Array, geom: Array) -> Array:
+def _touching(m: HostModel, d: Any, plane: Array, geom: Array) -> Array:
     """How many contacts each pair of ground and a geom has [n]."""
-    d: Any = kinematics(m, host_data(m, qpos))
     normal = d.geom_xmat.reshape(-1, 3, 3)[plane, :, 2]
     local = np.einsum("nij,ni->nj", d.geom_xmat.reshape(-1, 3, 3)[geom], normal)  # the normal in the geom's frame
-    height = np.sum(normal * (d.geom_xpos[geom] - d.geom_xpos[plane]), axis=1)
+    height = np.sum(normal * (d.geom_xpos[geom] - d.geom_xpos[plane]), axis=1) - _elevation(m, d, plane, geom)
     kind, size, box = m.geom_type[geom], m.geom_size[geom], m.geom_aabb[geom]
     near = NEAR + m.geom_margin[geom] + m.geom_margin[plane]
     round_ = np.isin(kind, (GeomType.SPHERE, GeomType.CAPSULE))
@@ -56,4 +70,35 @@ def _touching(m: HostModel, qpos: Array, plane: Array, geom: Array) -> Array:
     corners = np.einsum("nki,ni->nk", box[:, None, :3] + CORNERS * box[:, None, 3:], local)
     most = np.where(kind == GeomType.CYLINDER, 3, 4)
     by_corners = np.minimum(np.sum(height[:, None] + corners < near[:, None], axis=1), most)
-    return np.where(round_, by_ends, by_corners) * np.where(m.geom_type[plane] == GeomType.HFIELD, 2, 1)
+    return np.where(round_, by_ends, by_corners) * np.where(m.geom_type[plane] == GeomType.HFIELD, ON_FIELD, 1)
+
+
+def _elevation(m: HostModel, d: Any, plane: Array, geom: Array) -> Array:
+    """How high the ground is above its origin around each geom [n] (m): 0 on planes, far below beside fields."""
+    high = np.zeros(len(geom))
+    on = np.flatnonzero(m.geom_type[plane] == GeomType.HFIELD)
+    field, mat = m.geom_dataid[plane[on]], d.geom_xmat.reshape(-1, 3, 3)[plane[on]]
+    place = np.einsum("nji,nj->ni", mat, d.geom_xpos[geom[on]] - d.geom_xpos[plane[on]])[:, :2]
+    half, count = m.hfield_size[field, :2], np.stack([m.hfield_ncol[field], m.hfield_nrow[field]], axis=1)
+    nearest = np.rint((place / half + 1) / 2 * (count - 1)).astype(int)
+    column, row = (np.clip(nearest[:, [axis]] + ROUND[None, :, axis], 0, count[:, [axis]] - 1) for axis in (0, 1))
+    data = m.hfield_data[m.hfield_adr[field][:, None] + row * count[:, [0]] + column]
+    beside = np.any(np.abs(place) > half + m.geom_rbound[geom[on], None], axis=1)
+    high[on] = np.where(beside, -np.inf, data.max(axis=1, initial=0) * m.hfield_size[field, 2])
+    return high
+
+
+def _flat_on(m: HostModel, d: Any, geom1: Array, geom2: Array) -> Array:
+    """How many contacts each pair of boxes or meshes has [n] whose boxes lie flat on each other."""
+    pos, mat, box = d.geom_xpos, d.geom_xmat.reshape(-1, 3, 3), m.geom_aabb
+    touch = m.geom_rbound[geom1] + m.geom_rbound[geom2] + NEAR
+    close = np.flatnonzero(np.sum((pos[geom1] - pos[geom2]) ** 2, axis=1) < touch**2)
+    near, most = CLOSE * np.minimum(*(box[g[close], 3:].min(axis=1) for g in (geom1, geom2))), np.zeros(len(close), int)
+    near = near + m.geom_margin[geom1[close]] + m.geom_margin[geom2[close]]
+    for a, b in ((geom1[close], geom2[close]), (geom2[close], geom1[close])):
+        corner = box[a, None, :3] + CORNERS * box[a, None, 3:]
+        corner = np.einsum("nij,nkj->nki", mat[a], corner) + (pos[a] - pos[b])[:, None]
+        corner = np.einsum("nji,nkj->nki", mat[b], corner) - box[b, None, :3]
+        within = np.all(np.abs(corner) < (box[b, 3:] + near[:, None])[:, None], axis=2)
+        most = np.maximum(most, within.sum(axis=1))
+    return np.select([most >= FLAT_ON, most == ON_EDGE], [4, 1], 0)

@@ -18,12 +18,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxsim.algebra import quaternion, vector
+from jaxsim.algebra import quaternion
 from jaxsim.algebra.select import gather_groups, take
+from jaxsim.collision.bounds import centres, extent
 from jaxsim.collision.compact import chosen, gather
 from jaxsim.collision.pairs import FLAT, candidate_pairs
 from jaxsim.core.data import Data
-from jaxsim.core.enums import EnableBit, GeomType
+from jaxsim.core.enums import EnableBit
 from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology, per_topology
 
@@ -115,28 +116,18 @@ def _boxes(m: Model, d: Data, blocks: np.ndarray) -> tuple[Array, Array]:
 
     Those of geoms in no block are not meant to be read.
     """
-    groups, members = [], np.unique(blocks)
+    middles, halves, members = [], [], np.unique(blocks)
     for kind in np.unique(m.geom_type[members]):
         index = members[m.geom_type[members] == kind]
-        groups.append((index, _half(m, d, GeomType(int(kind)), index)))
+        axes = take(d.geom_xmat, index).reshape(-1, 3, 3)  # the world's axes in each geom's frame are its rows
+        middles.append((index, centres(m, d, index)))
+        halves.append((index, extent(m, index, axes)))
     reach = m.geom_margin + m.geom_gap
     if m.opt.enables(EnableBit.OVERRIDE):
         reach = m.geom_gap + m.opt.o_margin / 2
-    half = gather_groups(groups, m.ngeom) + reach[:, None]
-    half = half + SLACK * (half + jnp.abs(d.geom_xpos))
-    return d.geom_xpos - half, d.geom_xpos + half
-
-
-def _half(m: Model, d: Data, kind: GeomType, index: np.ndarray) -> Array:
-    """Half the extents [n, 3] (m) of geoms of one type along the axes of the world."""
-    size, mat = take(m.geom_size, index), take(d.geom_xmat, index)
-    if kind == GeomType.SPHERE:
-        return jnp.broadcast_to(size[:, :1], (len(index), 3))
-    if kind == GeomType.CAPSULE:
-        return size[:, :1] + size[:, 1:2] * jnp.abs(mat[:, 2::3])
-    if kind == GeomType.BOX:
-        return vector.matvec(jnp.abs(mat).reshape(-1, 3, 3), size)
-    return jnp.broadcast_to(take(m.geom_rbound, index)[:, None], (len(index), 3))
+    middle, half = gather_groups(middles, m.ngeom), gather_groups(halves, m.ngeom) + reach[:, None]
+    half = half + SLACK * (half + jnp.abs(middle))
+    return middle - half, middle + half
 
 
 def blocks_of(m: Model) -> np.ndarray:

@@ -16,12 +16,13 @@ import numpy as np
 from jaxsim.collision.broadphase import Tiles, blocks_of, tiles
 from jaxsim.collision.height_field import window
 from jaxsim.collision.pairs import FLAT, candidate_pairs, default_nconmax, groups
-from jaxsim.collision.user import Kinds
+from jaxsim.collision.user import Kinds, collider_of
 from jaxsim.core.enums import GeomType
 from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology, per_topology
 
 CONTACTS, TILES, CELLS = "contacts", "tiles", "hfield cells"
+SEVERAL = 4  # contacts of a pair
 SMALL_GROUP = 24  # groups of this few pairs are all tested, which costs less than choosing
 
 
@@ -80,9 +81,12 @@ def _possible(t: Topology, flags: int, contacts: int) -> dict[str, int]:
     for kinds, index in groups(pairs, t):
         # where the centre of a plane lies says nothing of what is near it
         if kinds[0] not in FLAT and len(kinds) == 2:
-            # more room than slots, for pairs that are near and do not touch; not all near pairs are of a rare kind
+            # more room than slots, for pairs that are near and do not touch, or half as much more for those that have
+            # several contacts if they do; not all near pairs are of a rare kind
             share = 1.0 if plan is None else min(1.0, 2 * len(index) / len(pairs))
-            found[group_name(kinds)] = min(len(index), max(SMALL_GROUP, int(1.5 * contacts * share)))
+            several = collider_of(t, kinds, 0)[1] >= SEVERAL
+            room = contacts * share * (0.75 if several else 1.5)
+            found[group_name(kinds)] = min(len(index), max(SMALL_GROUP, int(room)))
     return found
 
 

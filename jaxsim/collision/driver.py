@@ -9,6 +9,7 @@ import numpy as np
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
 from jaxsim.collision.ahead import looking_ahead, reaching_far
+from jaxsim.collision.bounds import centres, extent
 from jaxsim.collision.broadphase import Near, near_pairs, tiles
 from jaxsim.collision.budget import CELLS, TILES, budgets_of, group_name
 from jaxsim.collision.compact import chosen, gather
@@ -215,7 +216,7 @@ def _broadphase(m: Model, d: Data, pairs: Pairs, reach: Array) -> tuple[Array | 
     size = group_budget(m.topology, kinds, len(pairs))
     if size is None:
         return None, jnp.zeros((), jnp.int32)
-    offset = take(d.geom_xpos, pairs.geom1) - take(d.geom_xpos, pairs.geom2)
+    offset = centres(m, d, pairs.geom1) - centres(m, d, pairs.geom2)
     apart = vector.norm(offset)
     line = offset / jnp.maximum(apart, MINVAL)[:, None]
     bound = _extent(m, d, pairs.geom1, line) + _extent(m, d, pairs.geom2, line) + reach
@@ -225,12 +226,5 @@ def _broadphase(m: Model, d: Data, pairs: Pairs, reach: Array) -> tuple[Array | 
 
 def _extent(m: Model, d: Data, geom: np.ndarray, line: Array) -> Array:
     """How far geoms of one type reach from their centres along unit vectors [n, 3]: [n], m."""
-    kind, size = m.geom_type[geom[0]], take(m.geom_size, geom)
-    if kind == GeomType.SPHERE:
-        return size[:, 0]
-    if kind == GeomType.CAPSULE:
-        axis = take(d.geom_xmat, geom)[:, 2::3]
-        return size[:, 0] + size[:, 1] * jnp.abs(vector.dot(axis, line))
-    if kind == GeomType.BOX:
-        return vector.dot(size, jnp.abs(vector.matvec_t(take(d.geom_xmat, geom).reshape(-1, 3, 3), line)))
-    return take(m.geom_rbound, geom)
+    mat = take(d.geom_xmat, geom).reshape(-1, 3, 3)
+    return extent(m, geom, vector.matvec_t(mat, line)[:, None])[:, 0]

@@ -9,6 +9,7 @@ import pytest
 import jaxsim as js
 from jaxsim.checks.resting import resting_contacts
 from jaxsim.collision import broadphase
+from jaxsim.collision.bounds import centres, extent
 from jaxsim.collision.broadphase import blocks_of
 from jaxsim.collision.driver import collide
 from jaxsim.collision.slots import contact_buffer
@@ -149,6 +150,48 @@ def test_there_is_room_for_the_poses_that_a_model_comes_with():
     assert state.ncon == 24 * 2 + 4 + 1 + 3 == resting_contacts(model)
     assert model.nconmax == 58  # as many as are possible, which is less than a quarter more
     assert js.load(xml, max_contacts=20).nconmax == 20  # a choice is a choice
+
+
+def test_there_is_room_for_a_robot_on_a_height_field_and_for_a_puzzle():
+    """Ground that is higher than the field's origin, and cubes that lie flat on each other in a linkage."""
+    xml = """<mujoco><asset><hfield name="f" nrow="9" ncol="9" size="1 1 2 .1" elevation="{}"/></asset><worldbody>
+      <geom type="hfield" hfield="f" euler="0 0 30"/><body pos=".5 0 2.1"><freejoint/><geom size=".1"/><geom size=".1"
+      pos="0 0 .3"/></body><body pos="3 0 2"><freejoint/><geom size=".1"/></body></worldbody></mujoco>"""
+    assert resting_contacts(js.load(xml.format("0" + 80 * " 1"))) == 3  # one that touches, counted as three
+    cubes = [(x, y, z) for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1) if (x, y, z) != (0, 0, 0)]
+    piece = '<body><joint type="ball"/><geom type="box" size=".0099 .0099 .0099" pos="{} {} {}"/></body>'
+    pieces = "".join(piece.format(*(0.02 * c for c in cube)) for cube in cubes)
+    model = js.load(f"<mujoco><worldbody><body>{pieces}</body></worldbody></mujoco>")
+    faces, edges = 48, 60  # of 3 x 3 x 3 cubes without the one in the middle: 54 - 6, 72 - 12
+    assert resting_contacts(model) == 4 * faces + edges and model.nconmax == -(-5 * (4 * faces + edges) // 4)
+
+
+def test_what_geoms_reach_to():
+    """Against points all over their surfaces; a mesh has its centre beside its box's."""
+    rng = np.random.default_rng(0)
+    names = {"sphere": ".3", "capsule": ".1 .2", "ellipsoid": ".1 .2 .4", "cylinder": ".3 .1", "box": ".1 .2 .3"}
+    geoms = "".join(f'<geom type="{name}" size="{size}"/>' for name, size in names.items())
+    model = js.load(
+        f"""<mujoco><asset><mesh name="a" vertex="0 0 0  1 0 0  0 2 0  0 0 3  .1 .1 .1"/></asset><worldbody><body>
+        <joint type="ball"/>{geoms}<geom type="mesh" mesh="a"/></body></worldbody></mujoco>"""
+    )
+    along = rng.normal(size=(1, 40, 3))
+    along /= np.linalg.norm(along, axis=2, keepdims=True)
+    ball = rng.normal(size=(200_000, 3))
+    ball /= np.linalg.norm(ball, axis=1, keepdims=True)
+    disc = ball / np.hypot(ball[:, :1], ball[:, 1:2])
+    ends, corners = np.sign(ball[:, 2:]) * [0, 0, 1], np.sign(ball)
+    points = [0.3 * ball, 0.1 * ball + 0.2 * ends, ball * [0.1, 0.2, 0.4]]
+    points += [disc * [0.3, 0.3, 0] + 0.1 * ends, corners * [0.1, 0.2, 0.3]]
+    for i, surface in enumerate(points):
+        reach = np.max(along[0] @ surface.T, axis=1)
+        np.testing.assert_allclose(extent(model, np.array([i]), jnp.asarray(along))[0], reach, atol=1e-3)
+    data, mesh = js.make_data(model), np.array([5])
+    beside = np.asarray(centres(model, data.replace(geom_xmat=jnp.tile(jnp.eye(3).reshape(1, 9), (6, 1))), mesh))[0]
+    low, high = model.mesh_vert.min(axis=0), model.mesh_vert.max(axis=0)
+    np.testing.assert_allclose(beside, (low + high) / 2, atol=1e-6)
+    axes = jnp.asarray(np.eye(3)[None])
+    np.testing.assert_allclose(extent(model, mesh, axes)[0], (high - low) / 2, rtol=1e-6)
 
 
 def test_what_is_not_a_budget():

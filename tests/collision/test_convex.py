@@ -225,6 +225,31 @@ def test_deep_hulls_take_as_many_steps_as_the_option_allows(rng):
         assert abs(dist - depth) < 1e-12
 
 
+def test_a_smooth_shape_on_a_mesh_of_many_small_faces(rng):
+    """Depths are within ccd_tolerance of those that MuJoCo finds if it is let search on; each face has one of its own."""
+    points = rng.normal(size=(500, 3)) * [0.4, 0.4, 0.05]
+    points[:, 2] = np.sqrt(16 - points[:, 0] ** 2 - points[:, 1] ** 2) - 4
+    mj = mujoco.MjModel.from_xml_string(
+        f"""<mujoco><option><flag multiccd="disable"/></option><asset>
+          <mesh name="dome" vertex="{" ".join(map(str, points.ravel()))} 0 0 -1"/></asset>
+          <worldbody><body><freejoint/><geom type="cylinder" size=".06 .3"/></body>
+          <geom type="mesh" mesh="dome"/></worldbody></mujoco>"""
+    )
+    model, d = put_model(mj), mujoco.MjData(mj)
+    data = js.make_data(model)
+    turned = rng.uniform(-np.pi, np.pi, 20)
+    lying = Rotation.from_euler("yz", np.stack([np.full(20, np.pi / 2), turned], axis=1)).as_quat(scalar_first=True)
+    qpos = np.concatenate([rng.uniform(-0.1, 0.1, (20, 2)), np.full((20, 1), 0.058), lying], axis=1)
+    ours = jax.jit(jax.vmap(lambda q: collide(model, kinematics(model, data.replace(qpos=q))).dist[0]))(qpos)
+    mj.opt.ccd_tolerance, mj.opt.ccd_iterations = 1e-12, 500
+    theirs = []
+    for q in qpos:
+        d.qpos[:] = q
+        mujoco.mj_fwdPosition(mj, d)
+        theirs.append(d.contact.dist[0])
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6)
+
+
 @pytest.mark.parametrize("margin", [0.0, 0.05])
 @pytest.mark.parametrize("vertices", [TIP, DRUM])
 def test_plane_with_mesh(vertices, margin, rng):

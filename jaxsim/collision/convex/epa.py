@@ -26,6 +26,7 @@ from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
 from jaxsim.collision.convex.difference import Difference
 from jaxsim.collision.shape import safe_norm
+from jaxsim.core.enums import GeomType
 
 Array = jax.Array
 
@@ -34,7 +35,9 @@ FEW = 24  # steps that there is room for at first, as a step costs as much as th
 GROWTH = 4  # times as many are next, for shapes that need them
 MOST = 1000  # steps, as in MuJoCo
 SHIFT = 11  # bits of a code that hold a number or a difference of two
-COARSE = 1e-5  # of the coordinates: how exact the nearest face has to be for Newton's method to go on from it
+# of the coordinates: how exact the nearest face has to be for Newton's method to go on from it; on a mesh of many small
+# faces each has a depth of its own, closer to the others' than that
+COARSE = 1e-5
 
 
 class Polytope(NamedTuple):
@@ -66,7 +69,9 @@ def epa(
         iterations: most steps, each of which adds a vertex.
     """
     rounding = 16 * jnp.finfo(triangle.dtype).eps * shapes.scale
-    enough = jnp.where(shapes.smooth, jnp.maximum(tolerance, COARSE * shapes.scale), rounding)
+    faceted = jnp.any(shapes.forms.kind == GeomType.MESH)
+    by_newton = jnp.maximum(tolerance, jnp.where(faceted, rounding, COARSE * shapes.scale))
+    enough = jnp.where(shapes.smooth, by_newton, rounding)
 
     def grow(p: Polytope) -> Polytope:
         near = p.face.at[p.nearest].get(mode="promise_in_bounds")
