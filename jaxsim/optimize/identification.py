@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxsim as js
-from jaxsim.optimize.gauss_newton import Fit, fit
+from jaxsim.optimize.gauss_newton import Fit, System, fit, linearised
 from jaxsim.optimize.parameters import Parameters, Transform, parameters
 from jaxsim.optimize.trajectory import displaced, faultless
 from jaxsim.optimize.windows import Windows, deviation, seen
@@ -57,8 +57,6 @@ class _Settings(NamedTuple):
     substeps: int
     fit_start: bool
     robust: bool
-    iterations: int
-    tolerance: float
 
 
 def identify(
@@ -91,27 +89,32 @@ def identify(
         The Identified.
     """
     found = wanted if isinstance(wanted, Parameters) else parameters(model, wanted)
-    settings = _Settings(found, windows.substeps, fit_start, robust, iterations, tolerance)
+    settings = _Settings(found, windows.substeps, fit_start, robust)
     if fit_start and not {"qpos", "qvel"} <= set(scale or windows.measured):
         raise ValueError("fit_start needs the deviations of the starts: give scale with qpos [nv] and qvel [nv]")
     scales = {k: jnp.asarray(v, model.qpos0.dtype) for k, v in (scale or _spread(model, windows)).items()}
-    fitted, values, slopes = _solve(settings, model, windows._replace(substeps=0), scales)
-    after = found.apply(model, fitted.theta)
-    return _summary(found, fitted, after, np.asarray(values), np.asarray(slopes))
+    count, free = windows.ctrl.shape[0], 2 * model.nv + model.na if fit_start else 0
+    theta = jnp.zeros(len(found.entries), model.qpos0.dtype)
+    linearise = partial(_linearised, settings, model, windows._replace(substeps=0), scales)
+    own, bounds = jnp.zeros((count, free), theta.dtype), found.bounds(model)
+    fitted = fit(linearise, theta, own, *bounds, iterations, tolerance, robust)
+    values, slopes = _values(found, model, fitted.theta)
+    return _summary(found, fitted, found.apply(model, fitted.theta), np.asarray(values), np.asarray(slopes))
 
 
 @partial(jax.jit, static_argnums=0)
-def _solve(settings: _Settings, model: js.Model, windows: Windows, scale: dict[str, Array]) -> tuple[Fit, Array, Array]:
-    """The fit, the values [n] and their derivatives with respect to theta [n, n]."""
-    wanted = settings.wanted
-    residuals = partial(_residuals, settings, model, windows, scale)
-    count, free = windows.ctrl.shape[0], 2 * model.nv + model.na if settings.fit_start else 0
-    theta = jnp.zeros(len(wanted.entries), model.qpos0.dtype)
-    own = jnp.zeros((count, free), theta.dtype)
-    low, high = wanted.bounds(model)
-    fitted = fit(residuals, theta, own, low, high, settings.iterations, settings.tolerance, settings.robust)
+def _linearised(
+    settings: _Settings, model: js.Model, windows: Windows, scale: dict[str, Array], theta: Array, own: Array
+) -> System:
+    """The normal equations of all windows; see `linearised`."""
+    return linearised(partial(_residuals, settings, model, windows, scale), theta, own, settings.robust)
+
+
+@partial(jax.jit, static_argnums=0)
+def _values(wanted: Parameters, model: js.Model, theta: Array) -> tuple[Array, Array]:
+    """The values [n] and their derivatives with respect to theta [n, n]."""
     values = partial(wanted.values, model)
-    return fitted, values(fitted.theta), jax.jacfwd(values)(fitted.theta)
+    return values(theta), jax.jacfwd(values)(theta)
 
 
 def _residuals(
@@ -162,7 +165,7 @@ def _summary(wanted: Parameters, fitted: Fit, model: js.Model, values: np.ndarra
     eigenvalues, vectors = np.linalg.eigh(correlation)
     clear = eigenvalues > CONFOUNDED
     groups = [_group(names, active, vector) for vector in vectors[:, ~clear].T]
-    weights, r = np.asarray(fitted.weights), np.asarray(fitted.residuals)
+    weights, r = np.asarray(fitted.system.weights), np.asarray(fitted.system.residuals)
     square = np.where(weights[:, None] > 0, r, 0) ** 2
     freedom = max(weights.sum() * (r.shape[1] - fitted.own.shape[1]) - active.sum(), 1)
     variance = float((weights[:, None] * square).sum() / freedom)
@@ -182,9 +185,9 @@ def _summary(wanted: Parameters, fitted: Fit, model: js.Model, values: np.ndarra
         model=model,
         weights=weights,
         noise=float(np.sqrt(variance)),
-        history=np.asarray(fitted.history)[: int(fitted.steps)],
-        iterations=int(fitted.steps),
-        converged=bool(fitted.converged),
+        history=fitted.history,
+        iterations=len(fitted.history),
+        converged=fitted.converged,
     )
 
 

@@ -1,0 +1,48 @@
+"""Identify a quadruped that stands, slides and tumbles: masses, dampings, armatures and friction of one of its legs.
+
+python examples/identify_quadruped.py [--trajectories 8] [--starts 1] [--noise 0.01] [--out identify_quadruped.svg]
+
+As identify_hopper.py, from exact records alone: trajectories of MuJoCo C in which the feet are on the floor. The noise
+only says what counts as little. Needs `mujoco`.
+"""
+
+import jax
+import mujoco
+import numpy as np
+from identify_hopper import Records, arguments, compare, measured, simulated
+
+import jaxsim as js
+from jaxsim import models
+from jaxsim.optimize import log, parameters, windows
+
+LEG = "front_left"
+WANTED = {f"mass:{body}": log() for body in ("trunk", *(f"{part}_{LEG}" for part in ("hip", "thigh", "shin")))}
+WANTED |= {f"{f}:{joint}_{LEG}": log() for f in ("damping", "armature") for joint in ("hip", "thigh", "knee")}
+WANTED |= {f"friction:foot_{LEG}": log()}
+STEPS, WINDOW = 50, 25
+
+
+def record(mj: mujoco.MjModel, rng: np.random.Generator, count: int) -> Records:
+    """It is thrown onto its feet with some speed, and its joints are sent to and fro."""
+    key = mj.key("stand")
+    ctrl = key.ctrl + rng.uniform(-0.4, 0.4, (count, STEPS // 10, mj.nu)).repeat(10, axis=1)
+    qpos = np.tile(key.qpos, (count, 1))
+    qpos[:, 7:] += rng.uniform(-0.1, 0.1, (count, mj.nu))
+    qvel = rng.uniform(-1, 1, (count, mj.nv)) * [1.5, 1.5, 0.3, *[1] * 3, *[3] * 12]
+    return simulated(mj, np.concatenate([qpos, qvel], 1), ctrl)
+
+
+def main() -> None:
+    """Record, and identify from several starts."""
+    args = arguments(__doc__, 8, "identify_quadruped.svg")
+    jax.config.update("jax_enable_x64", True)
+    mj = mujoco.MjModel.from_xml_path(str(models.path("quadruped")))
+    mj.opt.tolerance, mj.opt.iterations, mj.opt.ls_iterations = 0, 100, 50
+    model, rng = js.put_model(mj), np.random.default_rng(0)
+    exact = record(mj, rng, args.trajectories)
+    _, scale = measured(model, exact, args.noise, rng)
+    compare(parameters(model, WANTED), model, {"exact": windows(model, exact, WINDOW)}, scale, args)
+
+
+if __name__ == "__main__":
+    main()
