@@ -64,7 +64,7 @@ def identify(
     wanted: Mapping[str, Transform] | Parameters,
     windows: Windows,
     *,
-    scale: Mapping[str, Array] | None = None,
+    scale: Mapping[str, jax.typing.ArrayLike] | None = None,
     fit_start: bool = False,
     robust: bool = True,
     iterations: int = 50,
