@@ -1,5 +1,7 @@
 """How tests are compiled: in little time, since most programs run once, or as users compile them."""
 
+import functools
+
 import jax
 from jax._src import compiler
 
@@ -11,33 +13,36 @@ WHOLE = {"xla_cpu_parallel_codegen_split_count": 1}
 _options = compiler.get_compile_options
 
 
-def in_little_time() -> None:
+def compile_in_little_time() -> None:
     """Compile without LLVM's optimisations, each program whole, and by the older emitters where there are any."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    compiler.get_compile_options = _with(WHOLE | OLDER_EMITTERS if _has_older_emitters() else WHOLE)
-    jax.clear_caches()
+    _overrides()  # which compiles, and may not ask for itself
+    _compile_with(_little_time, optimized=False)
 
 
-def as_users_do() -> None:
+def compile_as_users_do() -> None:
     """Compile by JAX's defaults."""
-    jax.config.update("jax_disable_most_optimizations", False)
-    compiler.get_compile_options = _options
-    jax.clear_caches()
+    _compile_with(_options, optimized=True)
 
 
-def _with(overrides: dict):
-    def options_and_overrides(*args, **kwargs):
-        options = _options(*args, **kwargs)
-        options.env_option_overrides = [*options.env_option_overrides, *overrides.items()]
-        return options
+def _compile_with(options, optimized: bool) -> None:
+    """Programs compiled the other way are forgotten."""
+    if compiler.get_compile_options is not options:
+        jax.config.update("jax_disable_most_optimizations", not optimized)
+        compiler.get_compile_options = options
+        jax.clear_caches()
 
-    return options_and_overrides
+
+def _little_time(*args, **kwargs):
+    options = _options(*args, **kwargs)
+    options.env_option_overrides = [*options.env_option_overrides, *_overrides().items()]
+    return options
 
 
-def _has_older_emitters() -> bool:
+@functools.cache
+def _overrides() -> dict:
     try:
         jax.jit(lambda: 1.0, compiler_options=OLDER_EMITTERS).lower().compile()
     except jax.errors.JaxRuntimeError as error:
         assert "xla_cpu_use_fusion_emitters" in str(error), error
-        return False
-    return True
+        return WHOLE
+    return WHOLE | OLDER_EMITTERS

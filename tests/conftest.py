@@ -20,7 +20,7 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_compilation_cache_dir", str(ROOT / ".jax_cache"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
-compilation.in_little_time()  # but for what asks to be `optimized`
+compilation.compile_in_little_time()  # but for what asks to be `optimized`
 gc.set_threshold(50_000, 10, 2)  # tracing makes so many objects that Python's 700 cost a tenth of the time
 
 GYMNASIUM = ("ant", "half_cheetah", "hopper", "walker2d_v5", "humanoid", "inverted_double_pendulum")
@@ -100,12 +100,17 @@ def few_programs():
         gc.collect()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def optimized():
     """Compile as users do, for what depends on how the optimiser rounds and for what runs many steps."""
-    compilation.as_users_do()
-    yield
-    compilation.in_little_time()
+
+
+def pytest_runtest_setup(item):
+    """Compile each test as it asks; programs are forgotten only where the next test asks for another way."""
+    if "optimized" in item.fixturenames:
+        compilation.compile_as_users_do()
+    else:
+        compilation.compile_in_little_time()
 
 
 @pytest.fixture

@@ -13,8 +13,6 @@ from jaxsim import models as bundled
 from jaxsim.layout import batched
 from jaxsim.solvers.linear.solve import solve
 
-pytestmark = pytest.mark.usefixtures("optimized")
-
 WORLDS = 130  # more than one chunk, and not a multiple of anything
 
 
@@ -37,7 +35,7 @@ def _same(a, b) -> bool:
     return all(np.array_equal(x, y) for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b)))
 
 
-@pytest.mark.usefixtures("float32")
+@pytest.mark.usefixtures("float32", "optimized")
 def test_a_world_is_the_same_alone_and_anywhere_in_any_batch():
     model, batch, out = _worlds("float32")
     order = np.random.default_rng(0).permutation(WORLDS)
@@ -47,7 +45,7 @@ def test_a_world_is_the_same_alone_and_anywhere_in_any_batch():
         assert _same(alone, jax.tree.map(lambda x, i=one: x[i : i + 1], out))
 
 
-@pytest.mark.usefixtures("float32")
+@pytest.mark.usefixtures("float32", "optimized")
 def test_a_bad_world_is_reset_and_the_others_do_not_notice():
     model, batch, out = _worlds("float32")
     bad = _run(model, batch.replace(qvel=batch.qvel.at[7].set(jnp.nan)))
@@ -73,7 +71,7 @@ def test_worlds_may_differ_in_their_model():
     model = js.load(bundled.path("cart_pole"))
     data = js.make_data(model).replace(ctrl=jnp.ones(model.nu))
     masses = model.body_mass[None] * jnp.array([[1.0], [2.0], [3.0]])
-    together = jax.vmap(lambda mass: js.step(model.replace(body_mass=mass), data))(masses)
+    together = jax.jit(jax.vmap(lambda mass: js.step(model.replace(body_mass=mass), data)))(masses)
     for i in range(3):
         one = js.step(model.replace(body_mass=masses[i]), data)
         np.testing.assert_allclose(together.qacc[i], one.qacc, rtol=1e-12)
@@ -133,17 +131,21 @@ PROGRAMS = {
 }
 
 
+AXES = ((0, 0), (0, None), (None, 0), (1, 0))  # over all arguments, or over one of them
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_layout_rule(name, rng):
-    """The same values as plain vmap, batched over all arguments or over one of them."""
-    fun = PROGRAMS[name]
-    x, k = jnp.asarray(rng.standard_normal((5, 3, 4))), jnp.asarray([0, 1, 2, 1, 0])
-    for axes, args in (((0, 0), (x, k)), ((0, None), (x, k[1])), ((None, 0), (x[0], k)), ((1, 0), (x[:3], k[:3]))):
-        if axes == (1, 0):
-            args = (jnp.swapaxes(x[:3], 0, 1), k[:3])
-        expected = jax.vmap(fun, axes)(*args)
-        got = jax.vmap(batched(fun), axes)(*args)
-        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12), got, expected)
+    """The same values as plain vmap."""
+    x, k = rng.standard_normal((5, 3, 4)), np.array([0, 1, 2, 1, 0])
+    batches = ((x, k), (x, k[1]), (x[0], k), (np.swapaxes(x[:3], 0, 1), k[:3]))
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def run(fun, batches):
+        return [jax.vmap(fun, axes)(*args) for axes, args in zip(AXES, batches)]
+
+    expected, got = run(PROGRAMS[name], batches), run(batched(PROGRAMS[name]), batches)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12), got, expected)
 
 
 # those without loops that reverse mode cannot follow, and with real results
@@ -161,7 +163,7 @@ def test_derivatives_of_a_layout_rule(name, rng):
             out, tangents = jax.jvp(lambda x: run(x, k), (x,), (dot,))
             return tangents, jax.vjp(lambda x: run(x, k), x)[1](jax.tree.map(jnp.cos, out))
 
-        return jax.vmap(both)
+        return jax.jit(jax.vmap(both))
 
     expected, got = pulls(fun)(x, k, dot), pulls(batched(fun))(x, k, dot)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10), got, expected)

@@ -14,8 +14,6 @@ from jaxsim import devices
 from jaxsim.cli import main
 from jaxsim.devices import use_cores
 
-pytestmark = pytest.mark.usefixtures("optimized")
-
 PENDULUM = """<mujoco><worldbody><body>
   <joint axis="0 1 0" damping="0.1"/> <geom size="0.1" pos="0.3 0 0" contype="0" conaffinity="0"/>
 </body></worldbody></mujoco>"""
@@ -23,7 +21,7 @@ BALL = """<mujoco><worldbody><geom type="plane" size="1 1 .1"/>
   <body pos="0 0 .099"><freejoint/><geom size=".1"/></body></worldbody></mujoco>"""
 
 
-def test_a_world_is_the_same_on_two_devices(float32):
+def test_a_world_is_the_same_on_two_devices(float32, optimized):
     model = js.load(BALL)
     data = js.make_data(model)
     noise = 0.1 * np.random.default_rng(0).standard_normal((40, model.nv), np.float32)

@@ -12,8 +12,6 @@ from jaxsim.layout.evaluate import INLINE, RULES
 from jaxsim.layout.unstable import jaxpr_as_fun, without_dead
 from jaxsim.layout.world import one_kernel, settled
 
-pytestmark = pytest.mark.usefixtures("optimized")
-
 
 def _compiled(fun, *args) -> str:
     return jax.jit(fun).lower(*args).compile().as_text()
@@ -31,7 +29,7 @@ def test_dead_equations_and_inputs_leave_a_jaxpr():
     assert [e.primitive.name for e in whole.jaxpr.eqns] == ["cos"]
 
 
-def test_a_settled_call_is_not_inlined_on_a_cpu():
+def test_a_settled_call_is_not_inlined_on_a_cpu(optimized):
     """If XLA ignored the attribute, batches would only become slow."""
     text = _compiled(
         lambda x: settled(lambda x: jnp.sin(x) * 2)(x) + settled(lambda x: jnp.cos(x) * 3)(x), jnp.ones(64)
@@ -40,7 +38,7 @@ def test_a_settled_call_is_not_inlined_on_a_cpu():
     assert "inlineable" in text
 
 
-def test_one_kernel_is_one_kernel():
+def test_one_kernel_is_one_kernel(optimized):
     def many(x):
         for k in range(20):
             x = jnp.concatenate([x[1:], x[:1]]) * jnp.sin(x) + k

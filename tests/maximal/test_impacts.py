@@ -24,7 +24,7 @@ PUSHED = """<mujoco><option timestep="0.1"/><worldbody><geom type="plane" size="
 </worldbody></mujoco>"""
 
 
-def test_a_cube_slides_straight_and_stops_where_coulomb_says(optimized):
+def test_a_cube_slides_straight_and_stops_where_coulomb_says():
     model = js.load(SLIDING)
     mechanism = jax.jit(maximal.from_model)(model)
     state = jax.jit(maximal.to_maximal)(mechanism, model.qpos0, jnp.asarray([4, 0.8, 0, 0, 0, 0, 0]))

@@ -52,7 +52,7 @@ def _energies(mechanism, state):
     return spin + linear + height + spring, maximal.energy(mechanism, state).sum()
 
 
-def test_energy(optimized):
+def test_energy():
     model = js.load(ENERGIES)
     mechanism = jax.jit(maximal.from_model)(model)
     qvel = jnp.asarray([3.0, 1, 2, 1, -1, 5, 1, 2, 3])
@@ -158,7 +158,7 @@ def test_derivatives(linked):
 
 
 @pytest.mark.parametrize("name", ["cart_pole", "arm"])
-def test_agrees_with_joint_coordinates(name, optimized):
+def test_agrees_with_joint_coordinates(name):
     """As steps get small: second order, and first for dampers, which are those of the step's end as Dojo's are."""
     text = bundled.path(name).read_text()
     text = re.sub(r"<equality>.*</equality>", "", text, flags=re.DOTALL)

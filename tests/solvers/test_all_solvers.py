@@ -19,7 +19,6 @@ from jaxsim.solvers.primal import Settings
 
 NEVER, SHARP = -1.0, 0.01  # tolerances at which no solve stops, and of line searches
 COUNT, FEW = 6, 5  # scenes, and iterations in which objectives are compared
-pytestmark = pytest.mark.usefixtures("optimized")
 
 
 def _settings(iterations, tolerance: float) -> Settings:

@@ -40,7 +40,7 @@ def learner(algorithm: str, fault: float = 1e9, **changes):
 if __name__ == "__main__":
     import compilation
 
-    compilation.in_little_time()  # as the tests compile: the same program
+    compilation.compile_in_little_time()  # as the tests compile: the same program
     changes = (word.split("=") for word in sys.argv[3:] if not word.startswith("host="))
     made, config = learner(sys.argv[2], **{k: int(v) for k, v in changes})
     loop.train(made, config, Path(sys.argv[1]))
