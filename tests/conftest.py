@@ -1,6 +1,7 @@
 """Settings of every test: float64, strict promotion, a compilation cache; and the models to test on."""
 
 import gc
+import os
 from pathlib import Path
 
 import compilation
@@ -19,6 +20,8 @@ jax.config.update("jax_num_cpu_devices", 2)  # for what shares worlds between de
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_compilation_cache_dir", str(ROOT / ".jax_cache"))
+# the processes that tests start: LLVM alone is spared optimisations, XLA's program is the users' to the letter
+os.environ.update(JAX_DISABLE_MOST_OPTIMIZATIONS="1", JAX_COMPILATION_CACHE_DIR=str(ROOT / ".jax_cache"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 compilation.compile_in_little_time()  # but for what asks to be `optimized`
 gc.set_threshold(50_000, 10, 2)  # tracing makes so many objects that Python's 700 cost a tenth of the time

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -22,10 +21,8 @@ import origins  # noqa: E402
 
 
 def _run(*args: str) -> subprocess.CompletedProcess:
-    """The command, which compiles as tests do."""
-    env = os.environ | {"JAX_COMPILATION_CACHE_DIR": str(ROOT / ".jax_cache"), "JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
     command = [sys.executable, str(BENCHMARKS / "gpu.py"), *args]
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600)
 
 
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="there is a GPU")

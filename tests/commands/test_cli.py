@@ -148,7 +148,8 @@ def test_simulate_writes_player_and_arrays(capsys, pendulum, tmp_path):
     assert code == 0, err
     assert "compiled in" in out and "150 steps in" in out and f"wrote {npz}" in out
     assert "World 2" in html.read_text() and "World 3" not in html.read_text()
-    saved = np.load(npz)
+    with np.load(npz) as arrays:
+        saved = dict(arrays)
     # 50 frames per second of 100 steps per second: every second step
     assert saved["xquat"].shape == (15, 3, 2, 4) and saved["final_qpos"].shape == (5, 1)
     np.testing.assert_allclose(saved["time"][:, 0], np.arange(15) * 0.02, atol=1e-6)
@@ -256,9 +257,10 @@ def test_a_policy_acts_as_in_its_task(tmp_path, capsys, float32):
     for _ in range(3):
         state = jax.vmap(env.step)(state, jnp.tanh(state.obs @ gain.T))
         controls.append(state.data.ctrl)
-    found = np.load(tmp_path / "run.npz")
+    with np.load(tmp_path / "run.npz") as saved:
+        found = saved["ctrl"]
     expected = np.repeat(np.asarray(controls), 3, axis=0)[:7]
-    np.testing.assert_allclose(found["ctrl"], expected, atol=1e-5)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
     assert np.ptp(expected, axis=0).min() > 0.02  # far above the tolerance
 
     for argv, message in (

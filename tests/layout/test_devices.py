@@ -85,9 +85,10 @@ def test_simulate_gives_the_same_on_any_number_of_devices(capsys, tmp_path):
         argv = ["simulate", "cart_pole", "--worlds", "50", "--steps", "30", "--devices", str(count)]
         assert main([*argv, "--save", str(file), "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["devices"] == count
-        saved.append(np.load(file))
+        with np.load(file) as arrays:
+            saved.append(dict(arrays))
     assert np.ptp(saved[0]["final_qpos"]) > 0
-    for name in saved[0].files:
+    for name in saved[0]:
         np.testing.assert_array_equal(saved[0][name], saved[1][name], name)
 
 

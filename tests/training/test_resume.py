@@ -27,8 +27,7 @@ STEPS = 40 * 64 * 10  # 40 iterations
 def process(folder: Path, *more: str) -> subprocess.Popen:
     words = [sys.executable, str(SCRIPT), str(folder), "ppo", f"steps={STEPS}", *more]
     paths = os.pathsep.join([str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
-    environment = os.environ | {"PYTHONPATH": paths, "JAX_COMPILATION_CACHE_DIR": str(ROOT / ".jax_cache")}
-    return subprocess.Popen(words, env=environment, stderr=subprocess.PIPE)
+    return subprocess.Popen(words, env=os.environ | {"PYTHONPATH": paths}, stderr=subprocess.PIPE)
 
 
 def lines(folder: Path) -> list[dict]:
