@@ -87,7 +87,7 @@ def overlap(points1, points2):
     return -hull.equations[:, 3].max()
 
 
-def test_contacts_and_their_derivatives():
+def test_contacts_and_their_derivatives(optimized):
     """One program for both. Contacts of spheres and capsules are MuJoCo's; with smooth shapes its own search is exact to 1e-3 of their size.
 
     With boxes and meshes it ends before the nearest face is found (it tells their corners apart, but not those of the
