@@ -1,13 +1,16 @@
 """Every task: that a step gives what it took, and that its docstrings name its observation and all its constants."""
 
 import re
+import sys
+import types
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxsim import envs
+import jaxsim as js
+from jaxsim import envs, models
 from jaxsim.envs.frame import seen_from, up
 from jaxsim.envs.tasks.table import TASKS
 
@@ -51,3 +54,38 @@ def test_tolerance():
     for shape, value, far in (("gaussian", 0.1, 1e-4), ("linear", 0.1, 0), ("quadratic", 0.0, 0)):
         found = envs.tolerance(x, 0, 1, margin=1, value=value, shape=shape)
         np.testing.assert_allclose(found, [value, 1, 1, 1, value, far], atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("task", "name", "options"),
+    [
+        ("half_cheetah_run", "HalfCheetah-v5", {}),
+        ("ant_run", "Ant-v5", {"include_cfrc_ext_in_observation": False, "contact_cost_weight": 0}),
+    ],
+)
+def test_rewards_are_those_of_gymnasium(task, name, options, tmp_path, monkeypatch):
+    """Over states of gymnasium's own environment, of the task's model: what is seen and rewarded, and what ends it."""
+    gymnasium = pytest.importorskip("gymnasium")
+    monkeypatch.setitem(sys.modules, "imageio", types.ModuleType("imageio"))  # for pictures only, and often not there
+    env, path = envs.make(task), tmp_path / "model.xml"
+    text = models.path(env.source).read_text()
+    path.write_text(re.sub('timestep="[0-9.]+"', f'timestep="{env.constants.timestep}"', text))
+    theirs = gymnasium.make(name, xml_file=str(path), **options).unwrapped
+    assert theirs.dt == pytest.approx(env.dt)
+    observe, reward, terminated = map(jax.jit, (env.observe, env.reward, env.terminated))
+    data = js.make_data(env.model)
+    theirs.reset(seed=0)
+    ended = []
+    for step, lift in enumerate((0, 0, 0.7, 0, -0.3)):  # the ant takes off once, and once is under the floor
+        theirs.set_state(theirs.init_qpos + lift * np.eye(theirs.model.nq)[2], theirs.init_qvel)
+        before = data.replace(qpos=jnp.asarray(theirs.data.qpos))
+        action = np.sin(step + np.arange(env.action_size))
+        obs, gained, end, _, info = theirs.step(action)
+        after = data.replace(qpos=jnp.asarray(theirs.data.qpos), qvel=jnp.asarray(theirs.data.qvel))
+        np.testing.assert_allclose(observe(env.model, after, {}), obs, rtol=1e-12)
+        velocity = (after.qpos[0] - before.qpos[0]) / env.dt  # theirs for the ant is that of xpos, a substep late
+        gained += velocity - info["x_velocity"]
+        np.testing.assert_allclose(reward(env.model, before, after, action, {})[0], gained, rtol=1e-9)
+        assert terminated(env.model, after, {}) == end
+        ended.append(end)
+    assert set(ended) == ({False, True} if task == "ant_run" else {False})
