@@ -58,8 +58,8 @@ class Option(Record, OptionReals, OptionInts, OwnReals, OwnInts):
         if static["contact"].rigid and static["contact_gradient"] != ContactGradient.OWN:
             raise ValueError(
                 f'opt.contact_gradient is "distant" and opt.contact "{static["contact"].name.lower()}", whose '
-                "derivatives see contacts ahead by opt.kappa_gradient already; leave contact_gradient at 'own', or take "
-                'contact="soft"'
+                "derivatives see contacts ahead by opt.kappa_gradient already; leave contact_gradient at 'own', or "
+                'take contact="soft"'
             )
         traced = super().replace(**changes)
         return type(self)(traced._values, tuple(static.items()))
