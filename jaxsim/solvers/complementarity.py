@@ -43,7 +43,7 @@ from jaxsim.solvers.objective import mul_jt
 Array = jax.Array
 
 PARTS = (1, 0.5, 0.2, 0.05, 0.01)  # of a step, that are tried
-LEAST, MOST = 10, 1e4  # damping mu, the least as a multiple of the square root of rounding
+LEAST, BEGIN, MOST = 70, 1, 1e4  # damping mu; the least as a multiple of the square root of rounding
 EASIER, HARDER = 0.1, 10  # what a good and what a poor step make of it
 FIRST = 0.1  # m/s, rad/s: where every row starts
 
@@ -99,7 +99,7 @@ def exact(
 
     begin = jax.tree.map(lambda r: jnp.full_like(r, FIRST), _shape(form, t))
     infinite = jnp.full((), jnp.inf, least.dtype)
-    first = _State(begin, start, infinite, least, jnp.zeros((), jnp.int32))
+    first = _State(begin, start, infinite, jnp.asarray(BEGIN, least.dtype), jnp.zeros((), jnp.int32))
     end = lax.while_loop(unfinished, improved, first)
     return end.w, Outcome(end.iteration, end.residual <= settings.tolerance, end.residual, jnp.zeros_like(infinite))
 
