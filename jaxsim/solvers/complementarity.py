@@ -59,17 +59,18 @@ class Hybrid(NamedTuple):
 class _State(NamedTuple):
     x: Hybrid
     w: Point
-    residual: Array  # [] |F|, the largest entry
+    residual: Array  # [] the largest of the problem's errors
     damping: Array  # [] mu
     iteration: Array  # [] int
 
 
 def exact(
-    form: Form, t: Impact, start: Point, settings: Settings, needed: Array | bool = True
+    form: Form, t: Impact, start: Point, settings: Settings, needed: Array | bool = True, *, near: bool = False
 ) -> tuple[Point, Outcome]:
     """Velocities, impulses and slips of a step, with b o c = 0; not differentiated. Of the settings, kappa is unused.
 
-    Where `needed` [] is False it is `start` that is returned, as not converged, and nothing is computed for it.
+    The search begins at `start` where that is `near`, a point of the path at a small kappa, and else where every row
+    presses a little. Where `needed` [] is False, `start` is returned as not converged, and nothing is computed for it.
     """
     problem, eps = impact_problem(form), jnp.finfo(t.qvel.dtype).eps
     least = jnp.asarray(LEAST * eps**0.5, t.qvel.dtype)
@@ -93,11 +94,11 @@ def exact(
         best = jnp.argmin(jnp.where(jnp.isfinite(sizes), sizes, jnp.inf))
         better = sizes[best] < jnp.sum(F * F)
         x = jax.tree.map(lambda new, old: jnp.where(better, new[best], old), tried, s.x)
-        w, _, F = at(x)
+        w, errors, _ = at(x)
         damping = jnp.clip(s.damping * jnp.where(better & (best == 0), EASIER, HARDER), least, MOST)
-        return _State(x, w, jnp.max(jnp.abs(F), initial=0), damping, s.iteration + 1)
+        return _State(x, w, _largest(errors), damping, s.iteration + 1)
 
-    begin = jax.tree.map(lambda r: jnp.full_like(r, FIRST), _shape(form, t))
+    begin = _of(form, t, start) if near else jax.tree.map(lambda r: jnp.full_like(r, FIRST), _shape(form, t))
     infinite = jnp.full((), jnp.inf, least.dtype)
     first = _State(begin, start, infinite, jnp.asarray(BEGIN, least.dtype), jnp.zeros((), jnp.int32))
     end = lax.while_loop(unfinished, improved, first)
@@ -108,6 +109,13 @@ def _shape(form: Form, t: Impact) -> Hybrid:
     number = jnp.zeros(form.cones.orthant, t.qvel.dtype)
     plane = [jnp.zeros((count, dim - 1), t.qvel.dtype) for count, dim in form.cones.second]
     return Hybrid(number, plane, jnp.zeros(len(form.equality), t.qvel.dtype))
+
+
+def _of(form: Form, t: Impact, w: Point) -> Hybrid:
+    """rho x of a point: impulses less gaps and slips."""
+    (b, xi), (c, eta), rho = form.cones.split(w.b), form.cones.split(w.c), _own(form, t)
+    planes = [r * x[:, 1:] - y[:, 1:] for r, x, y in zip(rho.plane, xi, eta)]
+    return Hybrid(rho.number * b - c / t.timestep, planes, w.a[1])
 
 
 def _own(form: Form, t: Impact) -> Hybrid:
@@ -206,6 +214,11 @@ def _length(x: Array) -> Array:
 def _all(t: Impact, errors: Errors) -> Array:
     """F, in m/s and rad/s."""
     return jnp.concatenate([errors.gap / t.timestep, errors.equality, *(x.reshape(-1) for x in errors.slip)])
+
+
+def _largest(errors: Errors) -> Array:
+    """What the interior-point solver calls the residual: gaps are in m and rad."""
+    return jnp.max(jnp.abs(jnp.concatenate([x.reshape(-1) for x in jax.tree.leaves(errors)])), initial=0)
 
 
 def _joined(first: Array, rest: Array) -> Array:

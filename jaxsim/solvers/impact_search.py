@@ -18,6 +18,7 @@ from jaxsim.solvers.interior_point.problem import Point
 
 Array = jax.Array
 
+TINY = {"float64": 1e-11, "float32": 1e-7}  # kappa near the end of the path
 LIFT = 100  # times kappa: where a search begins that knows the impulses and gaps of a solution nearby
 
 
@@ -42,6 +43,18 @@ def search(form: Form, t: Impact, start: Point, settings: Settings) -> tuple[Poi
     nothing = Outcome(jnp.zeros((), jnp.int32), jnp.zeros((), bool), zero, zero)
     (_, w, outcome), _ = lax.scan(attempt, (start, start, nothing), jnp.asarray([False, True]))
     return w, outcome
+
+
+def search_exact(form: Form, t: Impact, start: Point, settings: Settings) -> tuple[Point, Outcome]:
+    """The solution of a step at kappa = 0, from one near the path's end; not differentiated.
+
+    Where that leads nowhere, it is the one near the end that is returned, as not converged.
+    """
+    w, found = search(form, t, start, settings._replace(kappa=jnp.asarray(TINY[str(t.qvel.dtype)], t.qvel.dtype)))
+    end, outcome = exact(form, t, w, settings, near=True)
+    w = jax.tree.map(lambda a, b: jnp.where(outcome.converged, a, b), end, w)
+    residual = jnp.where(outcome.converged, outcome.residual, found.residual)
+    return w, _after(found, outcome._replace(residual=residual))
 
 
 def _after(first: Outcome, then: Outcome) -> Outcome:

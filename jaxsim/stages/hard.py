@@ -18,8 +18,7 @@ from jaxsim.constraint.surface import surface_velocity
 from jaxsim.core.data import Data
 from jaxsim.core.enums import ContactLaw, Integrator
 from jaxsim.core.model import Model
-from jaxsim.solvers.complementarity import exact
-from jaxsim.solvers.impact_search import LIFT, search
+from jaxsim.solvers.impact_search import LIFT, search, search_exact
 from jaxsim.solvers.impacts import Form, Impact, form_of, impact_problem, impulses, start_of
 from jaxsim.solvers.interior_point.implicit import central_point
 from jaxsim.solvers.interior_point.predictor_corrector import Outcome, Settings, lifted
@@ -55,7 +54,7 @@ def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None 
     form, t = impact_of(m, d, mid)
     near = None if mid.slots is None else approach_of(m, d, mid.slots)
     first = jnp.zeros_like(d.qvel), start_of(form, t, _free_velocity(m, d, t))
-    find = exact if m.opt.contact == ContactLaw.EXACT else search
+    find = search_exact if m.opt.contact == ContactLaw.EXACT else search
 
     def corrected(last: tuple[Array, Point], known: Point | None) -> tuple[tuple[Array, Point], tuple[Point, Outcome]]:
         """The solution with gaps that are linear about where the step with the last velocity [nv] ends."""
