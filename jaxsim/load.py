@@ -41,8 +41,8 @@ def load(
             two names of geoms: of two shapes and a distance [] (m), giving Candidates (jaxsim.collision.shape).
         compile_only: return the Model even if some of its features cannot be simulated yet.
 
-        contact: law of contacts, "soft" (MuJoCo's, the default), "hard" (Dojo's) or "distant" (the soft one with weak
-            forces before surfaces touch): `opt.contact`, which no file has.
+        contact: law of contacts, "soft" (MuJoCo's, the default), "hard" (Dojo's), "exact" (that at kappa = 0) or
+            "distant" (the soft one with weak forces before surfaces touch): `opt.contact`, which no file has.
 
     Returns:
         The Model, on the default device, reals in the default float type. Nothing is compiled by XLA.

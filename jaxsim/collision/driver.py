@@ -45,7 +45,7 @@ def collide(m: Model, d: Data) -> ContactSlots | None:
         return None
     if m.opt.contact == ContactLaw.SOFT:
         return _collide(m, d)
-    reaching, ahead = looking_ahead(m, d) if m.opt.contact == ContactLaw.HARD else reaching_far(m)
+    reaching, ahead = looking_ahead(m, d) if m.opt.contact.rigid else reaching_far(m)
     return less_gap(m, _collide(reaching, d), ahead)
 
 

@@ -100,7 +100,7 @@ def contact_rows(m: Model, d: Data, slots: ContactSlots) -> ContactRows:
     """
     p, dim = slot_params(m, slots), row_table(m).contact_dim
     # the hard law also minds what may touch within the step
-    active = touching = slots.dist < (NO_CONTACT if m.opt.contact == ContactLaw.HARD else p.margin)
+    active = touching = slots.dist < (NO_CONTACT if m.opt.contact.rigid else p.margin)
     adhesion = None
     if m.hasadhesion:  # sticky surfaces also hold on to each other in the gap beyond the margin
         adhesion = jnp.where(detected(m, slots), slot_adhesion(m, slots), 0)

@@ -75,12 +75,19 @@ class Solver(IntEnum):
 class ContactLaw(IntEnum):
     """Our own, not in MJCF: MuJoCo's convex penalties, or Dojo's complementarity; `opt.replace(contact="hard")`.
 
-    The distant law is the soft one, under which surfaces also push each other weakly before they touch.
+    The distant law is the soft one, under which surfaces also push each other weakly before they touch. The exact law
+    is the hard one at kappa = 0, found in another way (solvers/complementarity.py), with the hard one's derivatives.
     """
 
     SOFT = 0
     HARD = 1
     DISTANT = 2
+    EXACT = 3
+
+    @property
+    def rigid(self) -> bool:
+        """Whether surfaces do not give way: what is solved for then are the velocities at the end of a step."""
+        return self in (ContactLaw.HARD, ContactLaw.EXACT)
 
 
 class ContactGradient(IntEnum):

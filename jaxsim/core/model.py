@@ -5,7 +5,7 @@ from typing import Any, Self
 import jax
 import numpy as np
 
-from jaxsim.core.enums import ContactGradient, ContactLaw
+from jaxsim.core.enums import ContactGradient
 from jaxsim.core.fields import MODEL_REAL, OPTION_INT, OPTION_OWN, OPTION_REAL, SIZES, STAT_REAL, STATIC, Field
 from jaxsim.core.fields.field import Child
 from jaxsim.core.fields.model import ModelReals
@@ -29,8 +29,9 @@ SURFACES = (
 class Option(Record, OptionReals, OptionInts, OwnReals, OwnInts):
     """Physics options under mjOption's names. Reals are traced; enums, flags and iteration counts static.
 
-    Our own are the contact law, `contact` ("soft", "hard" or "distant"), `kappa` and `kappa_gradient` of the hard one,
-    and `contact_gradient` ("own" or "distant") with `contact_reach`: what the derivatives of the soft one are of.
+    Our own are the contact law, `contact` ("soft", "hard", "exact" or "distant"), `kappa` and `kappa_gradient` of the
+    hard one, and `contact_gradient` ("own" or "distant") with `contact_reach`: what derivatives of the soft
+    one are of.
     """
 
     children = tuple(OPTION_REAL)
@@ -54,10 +55,11 @@ class Option(Record, OptionReals, OptionInts, OwnReals, OwnInts):
         static = dict(self._static)
         for name in [n for n in changes if n in static]:
             static[name] = _option(name, changes.pop(name))
-        if static["contact"] == ContactLaw.HARD and static["contact_gradient"] != ContactGradient.OWN:
+        if static["contact"].rigid and static["contact_gradient"] != ContactGradient.OWN:
             raise ValueError(
-                'opt.contact_gradient is "distant" and opt.contact "hard", whose derivatives see contacts ahead '
-                "by opt.kappa_gradient already; leave contact_gradient at 'own', or take contact=\"soft\""
+                f'opt.contact_gradient is "distant" and opt.contact "{static["contact"].name.lower()}", whose '
+                "derivatives see contacts ahead by opt.kappa_gradient already; leave contact_gradient at 'own', or "
+                'take contact="soft"'
             )
         traced = super().replace(**changes)
         return type(self)(traced._values, tuple(static.items()))
@@ -166,7 +168,7 @@ class Model(Record, ModelReals[jax.Array], Sizes, Static, Deduced):
             if known(value):
                 self._check_yield(kind, prefix, np.asarray(value))
         changed = super().replace(**changes)
-        if isinstance(changed.opt, Option) and changed.opt.contact == ContactLaw.HARD:
+        if isinstance(changed.opt, Option) and changed.opt.contact.rigid:
             changed._check_cones()
         return changed
 

@@ -118,13 +118,13 @@ def start_of(form: Form, t: Impact, v: Array) -> Point:
     Gaps are at least `least`, as those of a free motion into a surface are not, and impulses are kappa / gap. Both
     scales go with the timestep, as gaps that a step closes and impulses that it needs do.
     """
-    speeds, h = _speeds(form, t, v), t.timestep
+    speeds, h = speeds_of(form, t, v), t.timestep
     least = SPEED * h
     kappa = least * PUSH * h * t.inertia
     gap = jnp.maximum(_gaps(form, t) + h * speeds.closing, least)
     number = kappa / gap
     cones, duals = [], []
-    for bound, slip in zip(_bounds(form, number), _slips(t, speeds)):
+    for bound, slip in zip(bounds(form, number), _slips(t, speeds)):
         eps = kappa / (2 * bound)
         most = (eps + jnp.sqrt(eps * eps + jnp.sum(slip * slip, axis=1)))[:, None]
         cones.append(jnp.concatenate([bound[:, None], -bound[:, None] * slip / most], axis=1))
@@ -157,7 +157,8 @@ def impulses(form: Form, t: Impact, w: Point) -> RowValues:
     return RowValues(scalar, t.live[:, None] * contact)
 
 
-def _speeds(form: Form, t: Impact, v: Array) -> Speeds:
+def speeds_of(form: Form, t: Impact, v: Array) -> Speeds:
+    """Of the rows, where the velocities are v [nv]."""
     jv = mul_j(form.s, t.p, v)
     closing, slip = [take(jv.scalar, form.limit)], []
     if form.slots:
@@ -172,14 +173,14 @@ def _speeds(form: Form, t: Impact, v: Array) -> Speeds:
 def _residual(form: Form, t: Impact, w: Point) -> Errors:
     (v, equality), h = w.a, t.timestep
     (b, cones), (c, duals) = form.cones.split(w.b), form.cones.split(w.c)
-    speeds = _speeds(form, t, v)
+    speeds = speeds_of(form, t, v)
     inertial = _inertial(form.s, t, v - t.qvel)
     momentum = inertial - h * t.p.qfrc_smooth - mul_jt(form.s, t.p, impulses(form, t, w))
-    on, R = _compliance(form, t)
+    on, R = compliance(form, t)
     return Errors(
         momentum / t.inertia,
         c - _gaps(form, t) - h * speeds.closing,
-        [x[:, 0] - bound for x, bound in zip(cones, _bounds(form, b))],
+        [x[:, 0] - bound for x, bound in zip(cones, bounds(form, b))],
         [y[:, 1:] - slip for y, slip in zip(duals, _slips(t, speeds))],
         on * (speeds.equality + take(t.pos, form.equality) / h) + R * equality,
     )
@@ -198,14 +199,14 @@ def _slips(t: Impact, speeds: Speeds) -> list[Array]:
     return [speeds.slip[0] + t.friction * t.slide, *speeds.slip[1:]]
 
 
-def _bounds(form: Form, numbers: Array) -> list[Array]:
-    """What xi_0 of each group of cones is: the normal impulses of contacts, and 1 of friction losses."""
+def bounds(form: Form, numbers: Array) -> list[Array]:
+    """[n] what xi_0 of each group of cones is: the normal impulses of contacts, and 1 of friction losses."""
     contact = [numbers[: form.slots]] * (len(form.cones.second) - (len(form.loss) > 0))
     return contact + [jnp.ones(len(form.loss), numbers.dtype)] * (len(form.loss) > 0)
 
 
-def _compliance(form: Form, t: Impact) -> tuple[Array, Array]:
-    """1 for equalities that are on, 0 for others, and R, then 1: these have no impulse."""
+def compliance(form: Form, t: Impact) -> tuple[Array, Array]:
+    """[equalities] 1 for equalities that are on, 0 for others, and R, then 1: these have no impulse."""
     R = take(t.compliance, form.equality)
     on = jnp.isfinite(R)
     return on.astype(R.dtype), jnp.where(on, R, 1)
@@ -214,13 +215,17 @@ def _compliance(form: Form, t: Impact) -> tuple[Array, Array]:
 def _factor(form: Form, t: Impact, w: Point) -> Factors:
     (b, cones), (c, duals) = form.cones.split(w.b), form.cones.split(w.c)
     reduced = [friction_step(x, y, jnp.zeros_like(x)) for x, y in zip(cones, duals)]
-    stiffness, (on, R) = t.timestep * b / c, _compliance(form, t)
+    return condensed(form, t, t.timestep * b / c, reduced)
+
+
+def condensed(form: Form, t: Impact, stiffness: Array, reduced: list[Friction]) -> Factors:
+    """The matrix of velocities where impulses of contacts and limits fall by `stiffness` [orthant] times speed, and
+    those of friction as `reduced` says of each group of cones."""
+    on, R = compliance(form, t)
     loss = take(t.loss, form.loss)
     along = -loss * loss * reduced[-1].slip[:, 0, 0] if len(form.loss) else loss
     scalar, nd = take(jnp.concatenate([along, stiffness[form.slots :], on / R]), form.place), len(form.s.table.dof)
-    A = t.p.M + _diagonal(scatter_add(form.s.table.dof, scalar[:nd], t.qvel.shape[0]))
-    if t.more is not None:
-        A = A + (t.more if t.more.ndim == 2 else _diagonal(t.more))
+    A = inertia_of(t) + _diagonal(scatter_add(form.s.table.dof, scalar[:nd], t.qvel.shape[0]))
     if t.p.J.shape[0]:
         A = A + gram(t.p.J, scalar[nd:, None] * t.p.J)
     if form.slots:
@@ -228,6 +233,13 @@ def _factor(form: Form, t: Impact, w: Point) -> Factors:
         right = jnp.concatenate([t.closing[:, None], J[:, 1:]], axis=1)
         A = A + gram(as_matrix(J), as_matrix(jnp.sum(K[:, :, :, None] * right[:, None], axis=2)))
     return Factors(A, inverse(A))
+
+
+def inertia_of(t: Impact) -> Array:
+    """M [nv, nv] and what the integrator adds to it."""
+    if t.more is None:
+        return t.p.M
+    return t.p.M + (t.more if t.more.ndim == 2 else _diagonal(t.more))
 
 
 def _contact_block(t: Impact, stiffness: Array, reduced: list[Friction]) -> Array:
@@ -254,16 +266,16 @@ def _follow(form: Form, t: Impact, w: Point, r: Errors, s: Array, dv: Array | No
     """The step of all other variables that goes with dv [nv], which is zero if not given."""
     (b, cones), (c, duals), (numbers, vectors) = (form.cones.split(x) for x in (w.b, w.c, s))
     gap, slips, equality = r.gap, r.slip, r.equality
-    on, R = _compliance(form, t)
+    on, R = compliance(form, t)
     if dv is None:
         dv = jnp.zeros_like(t.qvel)
     else:
-        speeds = _speeds(form, t, dv)
+        speeds = speeds_of(form, t, dv)
         gap = gap + t.timestep * speeds.closing
         slips = [x + y for x, y in zip(slips, speeds.slip)]
         equality = equality - on * speeds.equality
     normal = (numbers - b * gap) / c
-    moved = _bounds(form, normal)
+    moved = bounds(form, normal)
     if len(form.loss):
         moved[-1] = jnp.zeros_like(moved[-1])
     db, dc = [], []

@@ -18,6 +18,7 @@ from jaxsim.constraint.surface import surface_velocity
 from jaxsim.core.data import Data
 from jaxsim.core.enums import ContactLaw, Integrator
 from jaxsim.core.model import Model
+from jaxsim.solvers.impact_search import LIFT, search, search_exact
 from jaxsim.solvers.impacts import Form, Impact, form_of, impact_problem, impulses, start_of
 from jaxsim.solvers.interior_point.implicit import central_point
 from jaxsim.solvers.interior_point.predictor_corrector import Outcome, Settings, lifted
@@ -32,13 +33,12 @@ Array = jax.Array
 RECOVERY = 1.0  # m/s, rad/s: at most so fast what starts beyond a limit or inside a surface comes back
 RIGID = {"float64": 1e-6, "float32": 1e-4}  # compliance of equalities, relative to the soft law's R
 CORRECTIONS = 1  # of gaps, linear at first, then about where the step ends
-LIFT = 100  # times kappa: where a correction begins, with the impulses and gaps of the solution before
 HOLD = 1e-3  # a world whose equations are wrong by more than this is held
 
 
 def is_hard(m: Model) -> bool:
     """Whether the contact law is Dojo's."""
-    return m.opt.contact == ContactLaw.HARD
+    return m.opt.contact.rigid
 
 
 def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None = None) -> tuple[Data, Solution]:
@@ -54,12 +54,16 @@ def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None 
     form, t = impact_of(m, d, mid)
     near = None if mid.slots is None else approach_of(m, d, mid.slots)
     first = jnp.zeros_like(d.qvel), start_of(form, t, _free_velocity(m, d, t))
+    find = search_exact if m.opt.contact == ContactLaw.EXACT else search
 
     def corrected(last: tuple[Array, Point], known: Point | None) -> tuple[tuple[Array, Point], tuple[Point, Outcome]]:
         """The solution with gaps that are linear about where the step with the last velocity [nv] ends."""
         v, start = last
         here = t if near is None else _about(t, near, v)
-        ended = None if known is None else (known, unsearched(d))
+        if known is None:
+            ended = find(form, *lax.stop_gradient((here, start)), settings_of(m))
+        else:
+            ended = known, unsearched(d)
         w, outcome = central_point(impact_problem(form), here, start, settings_of(m), m.opt.kappa_gradient, ended)
         return (w.a[0], lifted(form.cones, lax.stop_gradient(w), LIFT * m.opt.kappa)), (w, outcome)
 

@@ -19,7 +19,7 @@ from jaxsim.constraint.contact import rescaled
 from jaxsim.constraint.row_table import row_table
 from jaxsim.constraint.rows import Rows
 from jaxsim.core.data import Data
-from jaxsim.core.enums import Cone, ContactLaw, DisableBit, Integrator, Solver
+from jaxsim.core.enums import Cone, DisableBit, Integrator, Solver
 from jaxsim.core.model import Model
 from jaxsim.dynamics.actuation import actuator_length_gain, actuator_velocity_gain
 from jaxsim.dynamics.com import Inertia, inertia_product
@@ -45,7 +45,7 @@ def is_discrete(m: Model) -> bool:
     """Whether forward dynamics gives the change of velocity over a step; raises where nothing can."""
     if m.opt.integrator != Integrator.DISCRETE:
         return False
-    if m.opt.solver not in (Solver.NEWTON, Solver.CG) or m.opt.noslip_iterations or m.opt.contact == ContactLaw.HARD:
+    if m.opt.solver not in (Solver.NEWTON, Solver.CG) or m.opt.noslip_iterations or m.opt.contact.rigid:
         raise ValueError(
             "the integrator discrete is simulated with the solvers Newton and CG, without noslip and with soft "
             f"contacts only; found solver {m.opt.solver.name}, noslip_iterations {m.opt.noslip_iterations}, "

@@ -136,7 +136,7 @@ def test_feet_never_enter_the_floor():
             d, least, failed, low = carry
             d = js.step(m, d)
             far = jnp.min(d.contact.dist)  # of where the step began
-            slow = ~d.solver_converged | (d.solver_niter > 30)  # of two solves
+            slow = ~d.solver_converged | (d.solver_niter > 35)  # of two solves; 20 are lost where the path has a fold
             return d, jnp.minimum(least, far), failed + slow.astype(jnp.int32), jnp.minimum(low, d.qpos[2])
 
         start = data, jnp.ones(()), jnp.zeros((), jnp.int32), jnp.ones(())
@@ -145,7 +145,7 @@ def test_feet_never_enter_the_floor():
     for h, steps in ((0.1, 20), (0.01, 150), (0.001, 1000)):
         least, failed, low = dropped(jnp.asarray(h), steps)
         assert 0 < least < 1e-4 and low < 0.9
-        assert failed <= (1 if h == 0.001 else 0)  # where a foot's ball lands and slides, one of a thousand
+        assert failed == 0
 
 
 def test_what_turns_into_the_floor_within_a_step_does_not_enter_it():

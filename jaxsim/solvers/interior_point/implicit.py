@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxsim.solvers.interior_point.predictor_corrector import Outcome, Settings, solve
+from jaxsim.solvers.interior_point.predictor_corrector import Outcome, Settings, lifted, solve
 from jaxsim.solvers.interior_point.problem import Point, Problem
 
 Array = jax.Array
@@ -37,7 +37,8 @@ def central_point(
         theta, _, traced, kappa_gradient = primals
         w, outcome = point(*primals)
         further = settings._replace(**traced)._replace(kappa=kappa_gradient)
-        at, _ = central_point(problem, theta, w, further, kappa_gradient)
+        # where the search ended at kappa = 0 it is on the boundary, from which no step leads away
+        at, _ = central_point(problem, theta, lifted(problem.cones, w, kappa_gradient), further, kappa_gradient)
         _, change = jax.jvp(lambda theta: problem.residual(theta, at), (theta,), (tangents[0],))
         factors = problem.factor(theta, at)
         step = problem.solve(theta, at, factors, jax.tree.map(jnp.negative, change), jnp.zeros_like(at.b))

@@ -46,7 +46,7 @@ class Settings(NamedTuple):
     kappa: Array  # [] b o c = kappa e
     tolerance: Array  # [] of |E|, in its own unit
     accuracy: Array  # [] of |b o c - kappa e|, relative to kappa
-    iterations: int = 50
+    iterations: int | Array = 50
     halvings: int = 0  # of a step; where E is linear in w none is needed
 
 

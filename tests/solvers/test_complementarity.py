@@ -1,0 +1,61 @@
+"""The exact contact law: Coulomb's conditions themselves, and the hard law as its kappa goes to zero."""
+
+import contact_scenes
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxsim as js
+from jaxsim.solvers.complementarity import exact
+from jaxsim.solvers.impacts import impact_problem, start_of
+from jaxsim.solvers.interior_point.cones import product
+from jaxsim.stages.forward import position_velocity, smooth_acceleration
+from jaxsim.stages.hard import impact_of, settings_of
+
+COUNT = 50
+
+
+@pytest.fixture(scope="module")
+def scenes():
+    pair, found = contact_scenes.scenes("elliptic", COUNT)
+    model = pair.model.replace(opt=pair.model.opt.replace(contact="exact", tolerance=1e-10))
+    return model, contact_scenes.batch_of(model, found)
+
+
+def test_conditions_hold(scenes):
+    """Equations of motion, gaps and impulses that exclude each other, friction in its cone and against the slip."""
+    model, batch = scenes
+
+    @jax.jit
+    @jax.vmap
+    def solved(data):
+        data, mid = position_velocity(model, data)
+        data, mid = smooth_acceleration(model, data, mid)
+        form, t = impact_of(model, data, mid)
+        w, how = exact(form, t, start_of(form, t, data.qvel), settings_of(model))
+        errors, (b, xi), (c, eta) = impact_problem(form).residual(t, w), form.cones.split(w.b), form.cones.split(w.c)
+        inside = [jnp.min(b), jnp.min(c), *(jnp.min(x[:, 0] - jnp.linalg.norm(x[:, 1:], axis=1)) for x in xi + eta)]
+        worst = jax.tree.map(lambda x: jnp.max(jnp.abs(x), initial=0), errors)
+        return how, worst, jnp.stack(inside), jnp.max(jnp.abs(product(form.cones, w.b, w.c))), jnp.max(w.b)
+
+    how, worst, inside, apart, largest = solved(batch)
+    good = np.asarray(how.converged)
+    assert good.sum() >= 45  # a few of these scenes have no solution that was ever found
+    assert np.median(how.iterations[good]) < 30
+    for error in jax.tree.leaves(worst):
+        assert np.max(error[good]) < 1e-8
+    assert inside[good].min() > -1e-12 and apart[good].max() < 1e-12 and largest[good].min() > 1e-2
+
+
+def test_the_hard_law_ends_there(scenes):
+    """Velocities of a whole step, gaps of its end included, go to those of the exact law as kappa does to zero."""
+    model, batch = scenes
+    step = jax.jit(jax.vmap(js.step, in_axes=(None, 0)))
+    end, away = step(model, batch), []
+    for kappa in (1e-9, 1e-12):
+        near = step(model.replace(opt=model.opt.replace(contact="hard", kappa=kappa, kappa_gradient=kappa)), batch)
+        away.append(np.abs(end.qvel - near.qvel).max(axis=1))
+    both = np.asarray(end.solver_converged & near.solver_converged)
+    assert both.sum() >= 40  # of the others no solution was found by one law or the other
+    assert away[1][both].max() < 1e-6 < away[0][both].max()
