@@ -1,6 +1,6 @@
 """Whether scenes come to rest as they do in MuJoCo C, in both precisions: one Markdown table.
 
-python benchmarks/settling.py [--scenes stack,nut] [--seconds 5]
+python benchmarks/settling.py [--scenes stack,nut] [--seconds 5] [--bits 64,32]
 
 Each scene runs for so many seconds from its start. Where bodies that are dropped end depends on the last digit, so that
 piles are compared body by body from where they lie in MuJoCo C after that time, for another second. `height` is the
@@ -95,13 +95,13 @@ def row(name: str, engine: str, r: Rest, difference: str) -> str:
     return f"| {name} | {engine} | {' | '.join(cells)} | {difference} | {r.warnings or 'none'} | {r.ms:.2f} |"
 
 
-def compare(name: str, seconds: int) -> None:
+def compare(name: str, seconds: int, precisions: list[int]) -> None:
     """Print the rows of a scene."""
     mj = mujoco.MjModel.from_xml_string(SCENES[name]())
     drop, pile = theirs(mj, seconds), name.startswith("20")
     still = theirs(mj, 1, drop.qpos) if pile else drop
     print(row(name, "MuJoCo C", drop, "-"), flush=True)
-    for bits in (64, 32):
+    for bits in precisions:
         with jax.enable_x64(bits == 64):
             model = js.load(SCENES[name]())
             here = ours(mj, model, seconds)
@@ -115,11 +115,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scenes", default="", help="those whose names have one of these words in them; all by default")
     parser.add_argument("--seconds", type=int, default=5)
+    parser.add_argument("--bits", default="64,32", help="the precisions")
     args = parser.parse_args()
     print(f"| {COLUMNS} |\n{'|---' * len(COLUMNS.split(' | '))}|")
     for name in SCENES:
         if any(word in name for word in args.scenes.split(",")):
-            compare(name, args.seconds)
+            compare(name, args.seconds, [int(x) for x in args.bits.split(",")])
 
 
 if __name__ == "__main__":
