@@ -4,7 +4,8 @@ python benchmarks/settling.py [--scenes stack,nut] [--seconds 5] [--bits 64,32]
 
 Each scene runs for so many seconds from its start. Where bodies that are dropped end depends on the last digit, so that
 piles are compared body by body from where they lie in MuJoCo C after that time, for another second. `height` is the
-largest difference of a body's height there, relative to MuJoCo C's; centre and top (m) are after the drop.
+largest difference of a body's height there, relative to MuJoCo C's; centre and top (m), the mean and the highest of
+the bodies', and what follows are after the drop.
 """
 
 import argparse
@@ -28,9 +29,9 @@ class Rest(NamedTuple):
     """What is left to see after a run."""
 
     height: np.ndarray  # [n] m, of the bodies
-    speed: float  # m/s, the fastest in the last second
+    speed: float  # m/s, the fastest body in the last second
     drift: float  # m, the furthest from the start to the end of the last second
-    depth: float  # m, the deepest contact at the end of a record in the last second
+    depth: float  # m, the deepest contact of the records of the last second
     warnings: str
     ms: float  # of all threads, a step
     qpos: np.ndarray
@@ -113,7 +114,7 @@ def compare(name: str, seconds: int, precisions: list[int]) -> None:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--scenes", default="", help="those whose names have one of these words in them; all by default")
+    parser.add_argument("--scenes", default="", help="words of their names; all by default")
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--bits", default="64,32", help="the precisions")
     args = parser.parse_args()

@@ -12,7 +12,9 @@ FIRM = 'cone="elliptic" impratio="10"'  # contacts that creep little under load,
 HARD = 'solimp=".98 .99 .001"'
 
 
-def scene(bodies: str, assets: str = "", option: str = "", before: str = "", geom: str = "", roll: float = 0.002) -> str:
+def scene(
+    bodies: str, assets: str = "", option: str = "", before: str = "", geom: str = "", roll: float = 0.002
+) -> str:
     """A model of some bodies under gravity."""
     return f"""<mujoco><option timestep="0.002" {option}/>{before}<asset>{assets}</asset>
       <default><geom condim="6" friction=".8 .005 {roll}" {geom}/></default>
@@ -81,7 +83,7 @@ def jenga(layers: int = 8) -> str:
 
 
 def field() -> str:
-    """A ball and a box that come to rest in the hollow of a height field: the box falls almost flat, and not by chance."""
+    """A ball and a box that come to rest in the hollow of a height field; the box falls almost flat."""
     x, y = np.meshgrid(np.linspace(-1, 1, 21), np.linspace(-1, 1, 21))
     height = 0.5 * (x**2 + y**2) + 0.05 * np.cos(7 * x) * np.cos(6 * y)
     height = (height - height.min()) / np.ptp(height)

@@ -200,6 +200,8 @@ def default_nconmax(t: Topology, disableflags: int, sdf_initpoints: int, least: 
     loose = (share == 1.0) & (np.bincount(root, minlength=t.nbody)[root] == 1)
     each = _TYPICAL | {GeomType.SDF: sdf_initpoints}
     heaped = each | _HEAPED
+    over_field = pairs.geom2[t.geom_type[pairs.geom1] == GeomType.HFIELD]
+    share = np.where(loose & np.isin(moving, over_field), 2.0, share)  # a face lies on several prisms
     kinds = [GeomType(int(k)) for k in t.geom_type[moving]]
     typical = 6 + sum(s * (heaped if free else each).get(k, 8) for s, free, k in zip(share, loose, kinds))
     return int(min(every, max(16, least, np.ceil(typical))))
