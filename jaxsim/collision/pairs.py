@@ -172,6 +172,8 @@ _TYPICAL = {
     GeomType.CYLINDER: 4,
     GeomType.BOX: 8,
 }
+# of bodies that lie loose in a heap, each contact counted with one of its two
+_HEAPED = {GeomType.SPHERE: 3, GeomType.CAPSULE: 4, GeomType.ELLIPSOID: 4}
 
 
 def _most(t: Topology, kinds: Kinds, sdf_initpoints: int) -> int:
@@ -193,8 +195,13 @@ def default_nconmax(t: Topology, disableflags: int, sdf_initpoints: int, least: 
     involved = np.unique(np.concatenate([pairs.geom1, pairs.geom2]))
     moving = involved[t.body_weldid[t.geom_bodyid[involved]] != 0]
     # of the geoms of a linkage about half touch something at the same time, even in a heap on the floor
-    bodies_in_tree = np.bincount(t.body_rootid, minlength=t.nbody)[t.body_rootid]
-    share = np.where(bodies_in_tree[t.geom_bodyid[moving]] > 1, 0.5, 1.0)
+    root = t.body_rootid[t.geom_bodyid[moving]]
+    share = np.where(np.bincount(t.body_rootid, minlength=t.nbody)[root] > 1, 0.5, 1.0)
+    loose = (share == 1.0) & (np.bincount(root, minlength=t.nbody)[root] == 1)
     each = _TYPICAL | {GeomType.SDF: sdf_initpoints}
-    typical = 6 + sum(s * each.get(GeomType(int(k)), 8) for s, k in zip(share, t.geom_type[moving]))
+    heaped = each | _HEAPED
+    over_field = pairs.geom2[t.geom_type[pairs.geom1] == GeomType.HFIELD]
+    share = np.where(loose & np.isin(moving, over_field), 2.0, share)  # a face lies on several prisms
+    kinds = [GeomType(int(k)) for k in t.geom_type[moving]]
+    typical = 6 + sum(s * (heaped if free else each).get(k, 8) for s, free, k in zip(share, loose, kinds))
     return int(min(every, max(16, least, np.ceil(typical))))
