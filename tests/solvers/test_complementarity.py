@@ -1,5 +1,7 @@
 """The exact contact law: Coulomb's conditions themselves, and the hard law as its kappa goes to zero."""
 
+import functools
+
 import contact_scenes
 import jax
 import jax.numpy as jnp
@@ -59,3 +61,38 @@ def test_the_hard_law_ends_there(scenes):
     both = np.asarray(end.solver_converged & near.solver_converged)
     assert both.sum() >= 40  # of the others no solution was found by one law or the other
     assert away[1][both].max() < 1e-6 < away[0][both].max()
+
+
+POINTS = """<mujoco><option timestep="0.01"/><worldbody><geom type="plane" size="5 5 1" friction=".25"/>
+<body pos="0 0 .1"><joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/><joint type="slide" axis="0 0 1"/>
+<geom size=".1" mass="2" friction=".25"/></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_ball_slides_as_coulomb_says_and_with_the_hard_laws_derivatives(dtype):
+    """It loses mu g h, or stops; it is on the ground to rounding, or takes off."""
+    with jax.enable_x64(dtype == np.float64):
+        model = js.load(POINTS, contact="exact")
+        model = model.replace(opt=model.opt.replace(kappa_gradient=1e-3))
+        data = js.make_data(model)
+
+        @functools.partial(jax.jit, static_argnames="contact")
+        @functools.partial(jax.vmap, in_axes=(0, None))
+        def slopes(qvel, contact):
+            def end(qvel):
+                d = js.step(model.replace(opt=model.opt.replace(contact=contact)), data.replace(qvel=qvel))
+                return d.qvel, (d.qvel, d.qpos, d.solver_converged)
+
+            return jax.jacrev(end, has_aux=True)(qvel)
+
+        start = jnp.asarray([[3, -4, 0], [0.01, 0.02, 0], [3, -4, -1], [1, 0, 0.2]], dtype)
+        slope, (qvel, qpos, converged) = slopes(start, "exact")
+        away = np.hypot(3, -4) - 0.25 * np.array([0.0981, 1.0981])  # what stops the fall also brakes
+        wanted = [[0.6 * away[0], -0.8 * away[0], 0], [0, 0, 0], [0.6 * away[1], -0.8 * away[1], 0], [1, 0, 0.1019]]
+        eps = np.finfo(dtype).eps
+        np.testing.assert_allclose(qvel, wanted, atol=1e3 * eps)
+        assert converged.all() and abs(qpos[:3, 2]).max() < 10 * eps
+        assert np.isfinite(slope).all() and np.abs(slope).max() > 0.9
+        if dtype == np.float64:
+            hard = slopes(start, "hard")[0]  # both points of the path are as near to it as 1e-6 of its kappa
+            np.testing.assert_allclose(slope, hard, atol=1e-7)
