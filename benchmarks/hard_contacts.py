@@ -1,0 +1,90 @@
+"""A robot under hard contacts with random controls, many worlds: does every solve end, does anything enter the ground?
+
+python benchmarks/hard_contacts.py [--model quadruped] [--worlds 64] [--steps 1000] [--timestep 0.01] [--contact hard]
+                                   [--kappa K] [--float64]
+
+One JSON line: iterations of a step (both solves), steps that have not converged and those whose world was held, the
+deepest penetration (m, of where steps begin), the worst |friction| / (mu normal) - 1 of the contact forces at every
+hundredth step, processor time, and whether all is finite. Controls are uniform in their ranges and new at every step.
+"""
+
+import argparse
+import json
+import time
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import jaxsim as js
+from jaxsim.stages.hard import HOLD
+
+EVERY = 100
+
+
+def excess(model: js.Model, data: js.Data) -> jax.Array:
+    """[] how far the worst contact force is outside its cone, relative to mu times the normal force."""
+    slots = jnp.arange(data.contact.dist.shape[0])
+    force = jax.vmap(lambda slot: js.contact_force(model, data, slot))(slots)
+    slip = jnp.linalg.norm(force[:, 1:3] / jnp.maximum(data.contact.friction[:, :2], 1e-12), axis=1)
+    pressed = force[:, 0] > 1e-3 * jnp.max(force[:, 0])
+    return jnp.max(jnp.where(pressed, slip / jnp.where(pressed, force[:, 0], 1) - 1, -1))
+
+
+def rollout(model: js.Model, data: js.Data, key: jax.Array):
+    """EVERY steps of one world: the end, what was seen at each step, and the excess at the end."""
+    low, high = model.actuator_ctrlrange.T
+
+    def step(data: js.Data, key: jax.Array):
+        data = js.step(model, data.replace(ctrl=jax.random.uniform(key, (model.nu,), low.dtype, low, high)))
+        seen = (data.solver_niter, data.solver_converged, data.solver_residual > HOLD, jnp.min(data.contact.dist))
+        return data, (*seen, jnp.max(jnp.abs(data.qvel)))
+
+    data, seen = jax.lax.scan(step, data, jax.random.split(key, EVERY))
+    return data, seen, excess(model, data)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="quadruped")
+    parser.add_argument("--worlds", type=int, default=64)
+    parser.add_argument("--steps", type=int, default=1000, help=f"rounded up to hundreds ({EVERY} in one call)")
+    parser.add_argument("--timestep", type=float, default=0.01)
+    parser.add_argument("--contact", default="hard")
+    parser.add_argument("--kappa", type=float)
+    parser.add_argument("--float64", action="store_true")
+    args = parser.parse_args()
+    jax.config.update("jax_enable_x64", args.float64)
+
+    model = js.load(args.model, contact=args.contact)
+    options = {"timestep": args.timestep} | ({"kappa": args.kappa} if args.kappa else {})
+    model = model.replace(opt=model.opt.replace(**options))
+    data = js.forward(model, js.make_data(model, 0 if model.nkey else None))
+    worlds = jax.tree.map(lambda x: jnp.broadcast_to(x, (args.worlds, *x.shape)), data)
+    begun = time.process_time()
+    run = jax.jit(jax.vmap(rollout, (None, 0, 0)))
+    keys = jax.random.split(jax.random.key(0), (-(-args.steps // EVERY), args.worlds))
+    run = run.lower(model, worlds, keys[0]).compile()
+    compiled, seen, cones = time.process_time(), [], []
+    for key in keys:
+        worlds, new, cone = run(model, worlds, key)
+        seen.append([np.asarray(x) for x in new])
+        cones.append(np.asarray(cone))
+    took = time.process_time() - compiled
+    niter, converged, held, least, fastest = (np.concatenate(x, axis=1) for x in zip(*seen))
+    result = {
+        "model": args.model, "contact": args.contact, "worlds": args.worlds, "steps": niter.shape[1],
+        "timestep": args.timestep, "kappa": float(model.opt.kappa), "dtype": str(data.qpos.dtype),
+        "iterations mean": round(float(niter.mean()), 2),
+        "iterations 50, 90, 99 %, most": [int(x) for x in np.percentile(niter, [50, 90, 99, 100])],
+        "not converged": int((~converged).sum()), "held": int(held.sum()), "of": niter.size,
+        "least gap m": float(least.min()), "fastest": round(float(fastest.max()), 1),
+        "cone excess": float(np.max(cones)), "finite": bool(np.isfinite(fastest).all()),
+        "compile cpu s": round(compiled - begun, 1), "us cpu per world and step": round(1e6 * took / niter.size, 1),
+    }  # fmt: skip
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()
