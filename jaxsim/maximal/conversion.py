@@ -21,6 +21,7 @@ from jaxsim.maximal.forces import to_dofs
 from jaxsim.maximal.joints import along, frames, gaps, motion, slots_of
 from jaxsim.maximal.mechanism import Mechanism, State
 from jaxsim.maximal.structure import structure_of
+from jaxsim.solvers.linear.general import solve_general
 
 Array = jax.Array
 
@@ -98,8 +99,8 @@ def _refined(mechanism: Mechanism, pos: Array, quat: Array, near: Array) -> Arra
     columns, apart = along(mechanism, at, moves), gaps(mechanism, at, moves)
     padding = np.where(s.dof < m.nv, 0.0, 1.0)[:, :, None] * np.eye(s.width)
     normal = product(transposed(columns), columns) + jnp.asarray(padding, pos.dtype)
-    u = jnp.linalg.solve(normal, vector.matvec_t(columns, apart)[:, :, None])
-    return integrate_pos(m, near, to_dofs(m.topology, u[:, :, 0]), jnp.ones((), pos.dtype))
+    u = jax.vmap(solve_general)(normal, vector.matvec_t(columns, apart))
+    return integrate_pos(m, near, to_dofs(m.topology, u), jnp.ones((), pos.dtype))
 
 
 def _with_floating(mechanism: Mechanism, pos: Array, quat: Array, qpos: Array) -> Array:

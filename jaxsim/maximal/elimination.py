@@ -22,6 +22,7 @@ from jax import lax
 from jaxsim.core.topology import Topology, per_topology
 from jaxsim.maximal.bodies import product
 from jaxsim.maximal.structure import structure_of
+from jaxsim.solvers.linear.inverse import inverse as inverse_of
 
 Array = jax.Array
 
@@ -76,7 +77,7 @@ def factor_tree(t: Topology, blocks: Blocks) -> Factors:
 
     def upwards(carried: Array, level):
         own, up, down, gather = level
-        inverse = jnp.linalg.inv(own.at[:, :6, :6].add(-carried))
+        inverse = jax.vmap(inverse_of)(own.at[:, :6, :6].add(-carried))
         solved = product(inverse, up)
         return _gathered(gather, product(down, solved)), (inverse, solved)
 

@@ -9,6 +9,7 @@ from jaxsim.core.topology import Topology
 from jaxsim.maximal import elimination
 from jaxsim.maximal.elimination import factor_tree, solve_tree
 from jaxsim.maximal.equations import Matrix, Unknowns
+from jaxsim.solvers.linear.inverse import inverse
 
 Array = jax.Array
 
@@ -33,7 +34,7 @@ def factor(t: Topology, a: Matrix) -> Factors:
     schur = -jnp.einsum("rni,nik->rk", a.rows, through, precision="highest")
     scale = jnp.max(jnp.abs(jnp.diagonal(schur)))
     softened = schur + SOFTNESS * scale * jnp.eye(len(schur), dtype=schur.dtype)
-    return Factors(tree, a.rows, through, jnp.linalg.inv(softened))
+    return Factors(tree, a.rows, through, inverse(softened))
 
 
 def solve_bordered(t: Topology, a: Factors, right: Unknowns) -> Unknowns:

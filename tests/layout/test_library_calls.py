@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import pytest
 
 import jaxsim as js
+from jaxsim import maximal
 from jaxsim import models as bundled
 from jaxsim.solvers.linear.spd_solve import PIECE_WORK
 
@@ -27,6 +28,15 @@ FREE = """
 """
 
 
+# of calls, without the letter of their type: JAX's count for one matrix
+COSTS = {
+    "potrf": lambda n, columns: n**3 // 3,
+    "trsm_": lambda n, columns: n * n * columns,
+    "getrf": lambda n, columns: n * columns * min(n, columns),
+    "syevd": lambda n, columns: 5 * n**3,
+}
+
+
 def splitting_calls(text: str) -> list[str]:
     """LAPACK calls of a lowered program on batches that are large enough to be split: XLA adds none to them."""
     found = []
@@ -34,11 +44,11 @@ def splitting_calls(text: str) -> list[str]:
         called = re.search(r"custom_call @(lapack_\w+)", line)
         if called is None:
             continue
-        for shape in re.findall(r"tensor<([\dx]+)xf(?:32|64)>", line):
-            sizes = [int(n) for n in shape.split("x")]
-            batch, n = math.prod(sizes[:-2]), max(sizes[-2:])
-            if len(sizes) > 2 and batch > 1 and batch * n**3 > 2 * PIECE_WORK:
-                found.append(f"{called[1]} on {sizes}")
+        shapes = [[int(n) for n in x.split("x")] for x in re.findall(r"tensor<([\dx]+)xf(?:32|64)>", line)]
+        *batch, n, columns = max(shapes, key=math.prod)
+        count, each = math.prod(batch), COSTS[called[1][8:13]](n, columns)
+        if count > 1 and count * each >= PIECE_WORK and -(-PIECE_WORK // each) < count:
+            found.append(f"{called[1]} on {shapes}")
     return found
 
 
@@ -74,6 +84,20 @@ def test_no_program_has_a_library_call_that_may_split(name, chosen):
             continue
         calls = splitting_calls(jax.jit(fun).lower(*args).as_text())
         assert not calls, f"{what}: {calls}"
+
+
+@pytest.mark.usefixtures("float32")
+def test_maximal_coordinates_have_no_library_call_that_may_split():
+    """Of a step and of its conversion, with a thousand worlds, where a link's matrix would be large enough."""
+    mechanism = maximal.from_model(js.load(FREE, contact="hard"), without=("contact",))
+
+    def loss(qpos):
+        state = maximal.to_maximal(mechanism, qpos, jnp.zeros(mechanism.model.nv))
+        return sum(jnp.sum(x) for x in maximal.to_minimal(mechanism, maximal.step(mechanism, state)))
+
+    qpos = jnp.broadcast_to(mechanism.model.qpos0, (1000, mechanism.model.nq))
+    calls = splitting_calls(jax.jit(jax.vmap(jax.grad(loss))).lower(qpos).as_text())
+    assert not calls, calls
 
 
 @pytest.mark.usefixtures("float32")

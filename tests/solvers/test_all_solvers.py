@@ -13,6 +13,7 @@ from jaxsim.core.enums import Solver
 from jaxsim.solvers.cg import cg
 from jaxsim.solvers.diagonal import diagonal
 from jaxsim.solvers.dual import as_dual, dual_rows
+from jaxsim.solvers.linear.solve import solve
 from jaxsim.solvers.newton import newton
 from jaxsim.solvers.pgs import pgs
 from jaxsim.solvers.primal import Settings
@@ -29,7 +30,7 @@ def _dual_cost(s, p, start, forces):
     """1/2 f^T (A + R) f + f^T b."""
     rows, f = dual_rows(s, p, start.order), as_dual(s, p, forces, start.order)
     pull = rows.J.T @ f
-    return 0.5 * pull @ jnp.linalg.solve(p.M, pull) + f @ (rows.J @ start.smooth - rows.aref) + 0.5 * rows.R @ (f * f)
+    return 0.5 * pull @ solve(p.M, pull) + f @ (rows.J @ start.smooth - rows.aref) + 0.5 * rows.R @ (f * f)
 
 
 def _theirs(mj: mujoco.MjModel, d: mujoco.MjData, solver: Solver) -> mujoco.MjData:

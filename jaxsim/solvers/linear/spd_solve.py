@@ -22,7 +22,7 @@ from jaxsim.solvers.linear import lanes
 
 Array = jax.Array
 
-PIECE_WORK = 600_000  # n^3 times matrices per LAPACK call: below the size at which JAX splits a batch
+PIECE_WORK = 200_000  # per LAPACK call, as JAX counts it: from there on it splits a batch (GetLapackBatchChunkSize)
 LOOPS = 2  # over pieces, side by side
 SPLITS_BATCHES = tuple(map(int, re.findall(r"\d+", jaxlib.__version__)[:3])) < (0, 11, 2)
 PIVOT_FLOOR = 1e-6  # relative, on the diagonal in float32
@@ -61,13 +61,18 @@ def _one_call(H: Array, d: Array, b: Array) -> Array:
     return _factor_and_solve(_with_diagonal(H, d), b)
 
 
+def work_of_each(n: int, columns: int) -> int:
+    """The larger of JAX's counts for a Cholesky factor [n, n] and for solutions [n, columns] by a triangle."""
+    return max(n**3 // 3, n * n * columns)
+
+
 def _in_pieces(H: Array, d: Array, b: Array) -> Array:
     """The batch in two loops over equal pieces; the loops run side by side."""
     n, batch = H.shape[-1], H.shape[:-2]
     if n == 0 or not batch:
         return _one_call(H, d, b)
     H, d, b = H.reshape(-1, n, n), d.reshape(-1, n), b.reshape(-1, *b.shape[-2:])
-    count, limit = H.shape[0], max(1, PIECE_WORK // max(1, n * n * max(n, b.shape[-1])))
+    count, limit = H.shape[0], max(1, (PIECE_WORK - 1) // max(1, work_of_each(n, b.shape[-1])))
     if not SPLITS_BATCHES:
         limit = max(limit, -(-count // LOOPS))
     if count <= limit:
