@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxsim as js
+from jaxsim.optimize.eigen import eigh3
 
 Array = jax.Array
 
@@ -52,7 +53,7 @@ def _moved(mass: Array, centre: Array, quat: Array, moments: Array, theta: Array
     J = U @ U.T
     mass, offset = J[3, 3], J[:3, 3] / J[3, 3]
     about = J[:3, :3] - mass * jnp.outer(offset, offset)
-    second, axes = jnp.linalg.eigh(about)
+    second, axes = eigh3(about)
     axes = axes * jnp.where(jnp.linalg.det(axes) < 0, -1, 1).astype(axes.dtype)
     turn = _matrix(quat)
     return mass, centre + turn @ offset, _quaternion(turn @ axes), jnp.sum(second) - second

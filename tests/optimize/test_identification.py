@@ -10,6 +10,7 @@ import oracle
 import pytest
 
 from jaxsim.optimize import identify, linear, log, log_cholesky, parameters, windows
+from jaxsim.optimize.eigen import eigh3
 
 # a driven cart with a pole, and a puck that slides on the floor
 XML = """
@@ -145,3 +146,26 @@ def test_inertia_moves_freely(rng):
     xx, yy, zz, xy, xz, yz = np.asarray(numbers(theta))[4:]
     moments = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     assert moments[0] > 0 and moments[0] + moments[1] >= moments[2]  # the triangle inequality of inertias
+
+
+def test_eigenvectors_of_small_matrices(rng):
+    """Those of LAPACK, and their derivatives, in both dtypes; also of matrices that are diagonal already."""
+    A, way = rng.standard_normal((2, 40, 3, 3))
+    A, way = A + np.swapaxes(A, 1, 2), way + np.swapaxes(way, 1, 2)
+    A[0], A[1] = np.diag([3.0, 1, 2]), np.eye(3)
+
+    def projectors(find, A):
+        values, vectors = find(A)
+        return values, vectors[:, None] * vectors[None]
+
+    def pushed(find):
+        return jax.jit(jax.vmap(lambda A, way: jax.jvp(functools.partial(projectors, find), (A,), (way,))))
+
+    (found, change), (wanted, expected) = pushed(eigh3)(A, way), pushed(jnp.linalg.eigh)(A, way)
+    np.testing.assert_allclose(found[0], wanted[0], atol=1e-13)
+    for a, b in zip((found[1], *change), (wanted[1], *expected)):
+        np.testing.assert_allclose(a[2:], b[2:], rtol=1e-9, atol=1e-9)
+    values, vectors = jax.jit(jax.vmap(eigh3))(A.astype(np.float32))
+    assert values.dtype == jnp.float32
+    values, vectors = np.asarray(values, float), np.asarray(vectors, float)
+    np.testing.assert_allclose(vectors * values[:, None] @ np.swapaxes(vectors, 1, 2), A, atol=1e-5)
