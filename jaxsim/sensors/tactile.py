@@ -11,6 +11,7 @@ import numpy as np
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
 from jaxsim.collision.depth import FIELDS, depth
+from jaxsim.collision.sdf.field import served, solids
 from jaxsim.collision.slots import ContactSlots, detected, of_geoms, pairs_of
 from jaxsim.constraint.solution import Solution
 from jaxsim.core.data import Data
@@ -34,7 +35,7 @@ def _pad(m: Model, d: Data, sensor: int, slots: ContactSlots) -> Array:
     taxels = jnp.asarray(m.mesh_vert[places], d.qpos.dtype)
     points = vector.matvec(d.geom_xmat[geom].reshape(1, 3, 3), taxels) + d.geom_xpos[geom][None]
     others = _others(m, geom)
-    others = others[np.isin(m.geom_type[others], [*FIELDS])]  # meshes without a field are not felt
+    others = others[np.isin(m.geom_type[others], [*FIELDS]) | _signed(m, others)]  # other meshes are not felt
     if not len(others):
         return jnp.zeros(3 * len(places), d.qpos.dtype)
     touched = _touched(m, slots, geom, others)
@@ -67,6 +68,12 @@ def _touched(m: Model, slots: ContactSlots, geom: int, others: np.ndarray) -> Ar
 
 def _depths(m: Model, d: Data, geoms: np.ndarray, points: Array) -> Array:
     """[k, taxels] how deep points [taxels, 3] are in geoms [k]."""
+    signed = _signed(m, geoms)
+    if signed.any():
+        deep = [_signed_depths(m, d, geoms[signed], points)]
+        if not signed.all():
+            deep.append(_depths(m, d, geoms[~signed], points))
+        return take(jnp.concatenate(deep), np.argsort(np.argsort(~signed, kind="stable")))
     mat = take(d.geom_xmat, geoms).reshape(-1, 1, 3, 3)
     local = vector.matvec_t(mat, points[None] - take(d.geom_xpos, geoms)[:, None])
     size = jnp.broadcast_to(take(m.geom_size, geoms)[:, None], local.shape)
@@ -76,6 +83,21 @@ def _depths(m: Model, d: Data, geoms: np.ndarray, points: Array) -> Array:
         parts.append(depth(GeomType(int(kind)), take(local, here), take(size, here)))
         order.append(here)
     return take(jnp.concatenate(parts), np.argsort(np.concatenate(order)))
+
+
+def _signed(m: Model, geoms: np.ndarray) -> np.ndarray:
+    """[k] which geoms [k] have a signed distance: those of type sdf, and meshes with an octree."""
+    kind, mesh = m.geom_type[geoms], m.geom_dataid[geoms]
+    with_octree = np.append(m.mesh_octadr, -1)[mesh] >= 0
+    return (kind == GeomType.SDF) | (kind == GeomType.MESH) & with_octree
+
+
+def _signed_depths(m: Model, d: Data, geoms: np.ndarray, points: Array) -> Array:
+    """[k, taxels] how deep points are in geoms that have signed distances."""
+    kinds = served(m.topology, tuple(geoms.tolist()))
+    mat = take(d.geom_xmat, geoms).reshape(-1, 1, 3, 3)
+    local = vector.matvec_t(mat, points[None] - take(d.geom_xpos, geoms)[:, None])
+    return jnp.maximum(-jax.vmap(kinds.value)(local, solids(m, kinds, geoms)), 0)
 
 
 def _slips(m: Model, d: Data, sensor: int, geoms: np.ndarray, points: Array) -> Array:
@@ -100,9 +122,6 @@ def unfelt(m: Model) -> list[tuple[int, GeomType]]:
     found = []
     for i in map(int, np.flatnonzero(m.sensor_type == SensorType.TACTILE)):
         others = _others(m, int(m.sensor_refid[i]))
-        fields = np.isin(m.geom_type[others], (GeomType.SDF, GeomType.HFIELD))
-        # a mesh has a field if it is the mesh of one
-        shared = np.isin(m.geom_dataid[others], m.geom_dataid[m.geom_type == GeomType.SDF])
-        fields |= (m.geom_type[others] == GeomType.MESH) & shared
-        found += [(i, GeomType(int(kind))) for kind in np.unique(m.geom_type[others[fields]])]
+        if (m.geom_type[others] == GeomType.HFIELD).any():
+            found.append((i, GeomType.HFIELD))
     return found

@@ -12,10 +12,17 @@ from jaxsim.constraint.rows import Rows, RowValues
 from jaxsim.constraint.solution import Solution
 from jaxsim.sensors.tactile import pads
 
-# a pad welded to a child, whose contacts count too, and touched by every shape; the last one has no field
+# a pad welded to a child, whose contacts count too, and touched by every shape; the stone has no field
 XML = """
 <mujoco>
+  <extension>
+    <plugin plugin="mujoco.sdf.bowl"><instance name="bowl">
+      <config key="height" value=".05"/><config key="radius" value=".15"/><config key="thickness" value=".06"/>
+    </instance></plugin>
+  </extension>
   <asset>
+    <mesh name="bowl"><plugin instance="bowl"/></mesh>
+    <mesh name="pebble" builtin="sphere" params="1" scale=".15 .12 .08"/>
     <mesh name="plate" builtin="plate" params="7 6" scale=".3 .25 1"/>
     <mesh name="flat" vertex="-.2 -.2 .05  .25 -.2 .05  0 .3 .05  0 0 .06  .1 .1 .055"/>
     <mesh name="stone" builtin="sphere" params="1" scale=".1 .1 .1"/>
@@ -23,24 +30,28 @@ XML = """
   <worldbody>
     <geom type="plane" size="1 1 1" pos="0 0 -.04"/>
     <body>
-      <joint type="slide" axis="1 0 0"/><joint axis="0 1 0"/><joint type="slide" axis="0 0 1"/>
-      <geom name="pad" type="box" size=".3 .3 .05"/><body><geom type="box" size=".3 .3 .03"/></body>
+      <joint type="slide" axis="1 .4 0"/><joint axis="0 1 0"/><joint type="slide" axis="0 0 1"/>
+      <geom name="pad" type="box" size=".3 .3 .05" conaffinity="3"/><body><geom type="box" size=".3 .3 .03"/></body>
     </body>
     <body pos=".2 .1 .13"><freejoint/><geom size=".1"/><geom type="ellipsoid" size=".07 .1 .12" pos="0 -.15 0"/></body>
     <body pos="-.2 .1 .1"><freejoint/><geom type="box" size=".12 .1 .1"/></body>
     <body pos="-.2 -.15 .1"><freejoint/><geom type="cylinder" size=".12 .1"/></body>
     <body pos="0 0 .1"><freejoint/><geom type="capsule" size=".06 .1"/></body>
     <body pos=".1 -.2 .1"><freejoint/><geom type="mesh" mesh="stone"/></body>
+    <body pos="-.1 .2 .03" quat="1 .1 .3 0"><freejoint/>
+      <geom type="sdf" mesh="bowl" contype="2" conaffinity="0"><plugin instance="bowl"/></geom></body>
+    <body pos=".05 -.2 .12"><freejoint/><geom type="mesh" mesh="pebble" contype="2" conaffinity="0"/>
+      <geom type="sdf" mesh="pebble" contype="0" conaffinity="0"/></body>
   </worldbody>
   <sensor><tactile geom="pad" mesh="plate"/><tactile geom="pad" mesh="flat"/></sensor>
 </mujoco>
 """
 FIELDS = ("geom_xpos", "geom_xmat", "cvel", "subtree_com")
-SLOTS = 40
+SLOTS = 160
 
 
 def test_readings_are_mujocos_and_derivatives_those_of_differences():
-    mj, model = oracle.pair_of_xml(XML)
+    mj, model = mujoco.MjModel.from_xml_string(XML), js.load(XML)
     rng, data = np.random.default_rng(0), js.make_data(model)
 
     def reader(slots):
@@ -56,13 +67,14 @@ def test_readings_are_mujocos_and_derivatives_those_of_differences():
     for k in range(6):
         mujoco.mj_resetData(mj, d)
         d.qvel[:] = rng.standard_normal(mj.nv)
-        spread = np.array([0.02, 0.1, 0.01, *[0.02, 0.02, 0.02, 0.3, 0.3, 0.3] * 5])
+        spread = np.array([0.02, 0.1, 0.01, *[0.02, 0.02, 0.02, 0.3, 0.3, 0.3] * 7])
         mujoco.mj_integratePos(mj, d.qpos, rng.standard_normal(mj.nv) * spread, float(k > 0))
         mujoco.mj_forward(mj, d)
         slots, x = oracle.slots_of(model, d, SLOTS), tuple(getattr(d, name).copy() for name in FIELDS)
         along, weight = tuple(rng.standard_normal(y.shape) for y in x), rng.standard_normal(mj.nsensordata)
         value, change, back = program(slots, x, along, weight)
-        assert oracle.error(value, d.sensordata) < 1e-12
+        off = np.abs(value - d.sensordata)
+        assert np.mean(off < 1e-12) > 0.95 and off.max() < 1e-8  # octrees are compiled to 1e-8 m of MuJoCo's
         pressed += (d.sensordata[: mj.sensor_dim[0] // 3] > 0).sum()
         if k == 0:  # all aligned: which face of a box is nearest is not clear
             continue

@@ -95,7 +95,7 @@ class Served(NamedTuple):
 
 @per_topology
 def served(t: Topology, geoms: tuple[int, ...]) -> Served:
-    """The kinds of some geoms, each once."""
+    """The kinds of some geoms, each once; meshes among them have an octree."""
     keys = [_key(t, g) for g in geoms]
     each = sorted(set(keys))
     of_geom = np.full(t.ngeom, -1, np.int32)
@@ -105,6 +105,8 @@ def served(t: Topology, geoms: tuple[int, ...]) -> Served:
 
 def _key(t: Topology, geom: int) -> tuple[int, int, int]:
     """What tells the kinds of geoms apart: type, function, and the mesh of an octree."""
+    if t.geom_type[geom] == GeomType.MESH:
+        return int(GeomType.SDF), OCTREE, int(t.geom_dataid[geom])
     if t.geom_type[geom] != GeomType.SDF:
         return int(t.geom_type[geom]), 0, 0
     which = int(t.geom_sdf[geom])
