@@ -61,6 +61,7 @@ class Sizes:
     nexclude: int = size("number of pairs of bodies that may not collide")
     neq: int = size("number of equalities")
     ntendon: int = size("number of tendons")
+    nJten: int = size("number of entries of the Jacobians of all tendons")
     nwrap: int = size("number of objects in the paths of all tendons")
     nsensor: int = size("number of sensors")
     nnumeric: int = size("number of custom numeric fields")
@@ -230,6 +231,7 @@ class Static:
     pair_dim: Ints = integer("npair", "dimension of the pair's contacts: 1, 3, 4 or 6")
     pair_geom1: Ints = integer("npair", "first geom")
     pair_geom2: Ints = integer("npair", "second geom")
+    pair_signature: Ints = integer("npair", "the two bodies: the lower id times 2^16, plus the other")
 
     exclude_signature: Ints = integer("nexclude", "the two bodies: the lower id times 2^16, plus the other")
 
@@ -248,6 +250,9 @@ class Static:
     tendon_plasticadr: Ints = integer("ntendon", "where the tendon's plastic deflection starts; -1 for none")
     tendon_treenum: Ints = integer("ntendon", "number of kinematic trees that the path touches")
     tendon_treeid: Ints = integer("ntendon,2", "the first two of them; -1 for none")
+    ten_J_rownnz: Ints = integer("ntendon", "number of dofs that move the tendon")
+    ten_J_rowadr: Ints = integer("ntendon", "first of them in ten_J_colind")
+    ten_J_colind: Ints = integer("nJten", "dofs that move the tendons, one tendon after the other")
     tendon_limited: Flags = flag("ntendon", "whether tendon_range limits the length")
     tendon_actfrclimited: Flags = flag("ntendon", "whether tendon_actfrcrange limits the total actuator force")
     tendon_user: Reals = real("ntendon,nuser_tendon", "any", "user values")

@@ -19,7 +19,6 @@ class CompilerFields:
     nM: int = size("number of entries of M that MuJoCo stores: each dof with itself and those above it")
     nD: int = size("number of entries of M without regard to symmetry")
     nC: int = size("number of entries of M that are left when simple dofs have their diagonal only")
-    nJten: int = size("number of entries of the Jacobians of all tendons")
     flg_gravcomp: bool = flag("", "whether a body is relieved of its weight")
     flg_surfacevel: bool = flag("", "whether a geom's surface moves")
     flg_adhesion: bool = flag("", "whether a geom or a pair adheres")
@@ -31,10 +30,6 @@ class CompilerFields:
     dof_Madr: Ints = integer("nv", "where the dof's entries of M start")
     tree_sleep_policy: Ints = integer("ntree", "whether the tree may sleep (SleepPolicy)")
     light_texid: Ints = integer("nlight", "texture of an image light; -1 for none")
-    pair_signature: Ints = integer("npair", "the two bodies: the lower id times 2^16, plus the other")
-    ten_J_rownnz: Ints = integer("ntendon", "number of dofs that move the tendon")
-    ten_J_rowadr: Ints = integer("ntendon", "first of them in ten_J_colind")
-    ten_J_colind: Ints = integer("nJten", "dofs that move the tendons, one tendon after the other")
 
 
 COMPILER = fields_of(CompilerFields)
