@@ -195,7 +195,7 @@ def actuator_velocity_gain(m: Model, d: Data) -> Array:
         slope = slope + _gain_slope(m, d) * _signal(m, d, ctrl, after)
     if motors is not None:
         slope = put(slope, motors.actuator, _motor_slopes(m, d, ctrl, after, motors)[1])
-    return jnp.where(_held(m, d), 0, take(slope, owner))
+    return _limited(m, d, take(slope, owner), motors, None if motors is None else -motors.dyn[:, 6])
 
 
 def actuator_length_gain(m: Model, d: Data) -> Array:
@@ -216,19 +216,27 @@ def actuator_length_gain(m: Model, d: Data) -> Array:
         after = activation_after(m, d, motors)
         own = _motor_slopes(m, d, controls(m, d)[0], after, motors)[0]
         slope = put(slope, m.actuator_outadr[motors.actuator], own)
-    return jnp.where(_held(m, d), 0, slope)
+    return _limited(m, d, slope, motors, None if motors is None else dc_motor.cogging_slope(motors))
 
 
-def _held(m: Model, d: Data) -> Array:
-    """[nout] bool: outputs whose force a limit holds; the limits of motors do not bound all of it."""
-    saturated, motors = _saturated(m, d), np.flatnonzero(m.actuator_gaintype == GainType.DCMOTOR)
-    if len(motors):
-        saturated = saturated & ~np.isin(np.arange(m.nout), m.actuator_outadr[motors])
-    return saturated | _saturated_by_target(m, d) | disabled_actuators(m)[_owners(m)]
+def _limited(m: Model, d: Data, slope: Array, motors: dc_motor.Motors | None, mechanical: Array | None) -> Array:
+    """Slopes [nout] where no limit holds the force, and of what motors add after the limits of forces [n].
+
+    Neither forceranges nor tendons bound cogging and bristles, only joints do.
+    """
+    stopped = _saturated_by_joint(m, d) | disabled_actuators(m)[_owners(m)]
+    saturated = _saturated(m, d)
+    if motors is None:
+        return jnp.where(saturated | _saturated_by_tendon(m, d, d.actuator_force) | stopped, 0, slope)
+    out = m.actuator_outadr[motors.actuator]
+    saturated = saturated & ~np.isin(np.arange(m.nout), out)
+    bounded = d.actuator_force - scatter_add(out, dc_motor.mechanical_force(m, d.act_dot, motors), m.nout)
+    slope = jnp.where(saturated | _saturated_by_tendon(m, d, bounded), 0, slope)
+    return jnp.where(stopped, 0, slope + scatter_add(out, mechanical, m.nout))
 
 
 def _motor_slopes(m: Model, d: Data, ctrl: Array, after: Array, motors: dc_motor.Motors) -> tuple[Array, Array]:
-    """d force / d length and d velocity of motors [n]: of the electric part within its limits, cogging and bristles."""
+    """d force / d length and d velocity of motors [n], of the electric part within its limits."""
     _, ctrl = activation_rates(m, d, ctrl, motors)
     current = take(_signal(m, d, ctrl, after), motors.actuator)
     force = dc_motor.electric_force(m, ctrl, motors, current)
@@ -236,10 +244,7 @@ def _motor_slopes(m: Model, d: Data, ctrl: Array, after: Array, motors: dc_motor
     held = np.asarray(m.actuator_forcelimited, bool)[motors.actuator]
     held = held & ((force <= bounds[:, 0]) | (force >= bounds[:, 1]))
     by_length, by_velocity = dc_motor.slopes(m, m.opt.timestep, ctrl, motors)
-    return (
-        jnp.where(held, 0, by_length) + dc_motor.cogging_slope(motors),
-        jnp.where(held, 0, by_velocity) - motors.dyn[:, 6],
-    )
+    return jnp.where(held, 0, by_length), jnp.where(held, 0, by_velocity)
 
 
 def _gain_slope(m: Model, d: Data) -> Array:
@@ -266,22 +271,31 @@ def _saturated(m: Model, d: Data) -> Array:
     return put(saturated, outputs.ravel(), jnp.repeat(beyond, 3))
 
 
-def _saturated_by_target(m: Model, d: Data) -> Array:
-    """[nout] bool: the joint or tendon that an actuator drives is at its actfrcrange."""
-    saturated = jnp.zeros(m.nout, bool)
-    target, out = m.actuator_trnid[:, 0], m.actuator_outadr
-    limited = np.asarray(m.jnt_actfrclimited, bool)
-    drives = np.flatnonzero(on_joint(m) & limited[np.where(on_joint(m), target, 0)]) if m.njnt else np.zeros(0, int)
-    if len(drives):
-        joint = target[drives]
-        qfrc, bounds = take(d.qfrc_actuator, m.jnt_dofadr[joint]), take(m.jnt_actfrcrange, joint)
-        saturated = put(saturated, out[drives], (qfrc <= bounds[:, 0]) | (qfrc >= bounds[:, 1]))
-    limited = np.asarray(m.tendon_actfrclimited, bool)
-    pulls = np.flatnonzero(on_tendon(m) & limited[np.where(on_tendon(m), target, 0)]) if m.ntendon else np.zeros(0, int)
-    if len(pulls):
-        tendon = target[pulls]
-        force, bounds = take(d.actuator_force, out[pulls]), take(m.tendon_actfrcrange, tendon)
-        total, whole = (take(scatter_add(tendon, f, m.ntendon), tendon) for f in (force, jnp.abs(force)))
-        slack = ROUNDING * float(np.finfo(force.dtype).eps) * whole
-        saturated = put(saturated, out[pulls], (total <= bounds[:, 0] + slack) | (total >= bounds[:, 1] - slack))
-    return saturated
+def _saturated_by_joint(m: Model, d: Data) -> Array:
+    """[nout] bool: the joint that an actuator drives is at its actfrcrange."""
+    saturated, limited = jnp.zeros(m.nout, bool), np.asarray(m.jnt_actfrclimited, bool)
+    drives, joint = _limited_targets(m, on_joint(m), limited)
+    if not len(drives):
+        return saturated
+    qfrc, bounds = take(d.qfrc_actuator, m.jnt_dofadr[joint]), take(m.jnt_actfrcrange, joint)
+    return put(saturated, m.actuator_outadr[drives], (qfrc <= bounds[:, 0]) | (qfrc >= bounds[:, 1]))
+
+
+def _saturated_by_tendon(m: Model, d: Data, bounded: Array) -> Array:
+    """[nout] bool: the tendon that an actuator pulls is at its actfrcrange, by the forces [nout] that it bounds."""
+    saturated, limited = jnp.zeros(m.nout, bool), np.asarray(m.tendon_actfrclimited, bool)
+    pulls, tendon = _limited_targets(m, on_tendon(m), limited)
+    if not len(pulls):
+        return saturated
+    out, bounds = m.actuator_outadr[pulls], take(m.tendon_actfrcrange, tendon)
+    force, size = take(bounded, out), jnp.abs(take(d.actuator_force, out))
+    total, whole = (take(scatter_add(tendon, f, m.ntendon), tendon) for f in (force, jnp.abs(force) + size))
+    slack = ROUNDING * float(np.finfo(force.dtype).eps) * whole
+    return put(saturated, out, (total <= bounds[:, 0] + slack) | (total >= bounds[:, 1] - slack))
+
+
+def _limited_targets(m: Model, drives: np.ndarray, limited: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The actuators of a kind [nactuator] whose target is among the limited ones [n], and those targets."""
+    target = m.actuator_trnid[:, 0]
+    which = np.flatnonzero(drives & limited[np.where(drives, target, 0)]) if len(limited) else np.zeros(0, int)
+    return which, target[which]

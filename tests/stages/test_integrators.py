@@ -133,11 +133,14 @@ def test_without_implicit_damping(integrator, bit, rng):
     _follow(mj, rng)
 
 
-def test_saturation_by_joint_and_tendon_limits(rng):
-    text = f"<mujoco>{TREE.format(ACTUATORS['servos'])}</mujoco>"
+@pytest.mark.parametrize("integrator", [Integrator.IMPLICITFAST, Integrator.DISCRETE], ids=lambda i: i.name)
+def test_saturation_by_joint_and_tendon_limits(integrator, rng):
+    """What a motor's cogging and bristles add after the tendon's limit counts, with its slopes, but not for the limit."""
+    motor = '<dcmotor tendon="t" resistance="2" motorconst=".3" lugre="3 .4 .2 .3 .05" cogging=".9 6 .3"/>'
+    text = f"<mujoco>{TREE.format(ACTUATORS['servos'] + motor)}</mujoco>"
     text = text.replace('name="h" ', 'name="h" actuatorfrcrange="-1 1" ')
     text = text.replace('name="t" ', 'name="t" actuatorfrclimited="true" actuatorfrcrange="-.5 .5" ')
-    _follow(_model(Integrator.IMPLICITFAST, text=text), rng)
+    _follow(_model(integrator, text=text), rng)
 
 
 CONTACT = """<mujoco><worldbody><geom type="plane" size="5 5 .1"/>
