@@ -18,6 +18,8 @@ from jaxsim.dynamics.plastic import spring_rest
 
 Array = jax.Array
 
+AT_REST = 16  # units in the last place by which a length may miss its rest, where MuJoCo's, at qpos0 say, is exact
+
 
 def poly_force(linear: Array, poly: Array, x: Array, odd: bool = False) -> Array:
     """Coefficient [n] of polynomial springs or dampers, poly [n, 2]: force = -x * poly_force (mju_polyForce).
@@ -144,12 +146,13 @@ def tendon_damping(m: Model) -> tuple[Array, Array]:
 
 
 def tendon_slopes(m: Model, d: Data) -> tuple[Array, Array]:
-    """Stiffness and damping [ntendon] of the tendons as they are stretched and move; slack springs have none."""
+    """Stiffness and damping [ntendon] of the tendons as they move; springs that are slack or at rest have none."""
     stiffness, rate = jnp.zeros((2, m.ntendon), d.qpos.dtype)
     if not m.opt.disables(DisableBit.SPRING):
         _, rest = spring_rest(m, d)
         x = jnp.maximum(d.ten_length - rest[:, 1], 0) + jnp.minimum(d.ten_length - rest[:, 0], 0)
-        stiffness = jnp.where(x == 0, 0, poly_force_slope(m.tendon_stiffness, m.tendon_stiffnesspoly, x))
+        still = jnp.abs(x) <= AT_REST * float(jnp.finfo(x.dtype).eps) * jnp.abs(d.ten_length)
+        stiffness = jnp.where(still, 0, poly_force_slope(m.tendon_stiffness, m.tendon_stiffnesspoly, x))
     if not m.opt.disables(DisableBit.DAMPER):
         rate = poly_force_slope(*tendon_damping(m), d.ten_velocity, odd=True)
     return stiffness, rate

@@ -9,6 +9,7 @@ import pytest
 
 import jaxsim as js
 from jaxsim.core.enums import Solver
+from jaxsim.dynamics.passive import tendon_slopes
 
 XML = """
 <mujoco>
@@ -91,6 +92,18 @@ def test_derivatives_and_fwdinv():
     assert oracle.error(slope, (after(1e-6)[0] - after(-1e-6)[0]) / 2e-6) < 1e-6
     _, difference, force = after(0.0)
     assert force[0] < -1 and jnp.all(difference < 1e-9)
+
+
+@pytest.mark.parametrize("single", [True, False])
+def test_a_tendon_at_its_rest_but_for_rounding_is_not_stiff(single):
+    """As in MuJoCo, whose lengths at qpos0 are the rests bit for bit."""
+    model = js.load(XML.format(cone="elliptic"))
+    model, data = oracle.single((model, js.make_data(model))) if single else (model, js.make_data(model))
+    rest = model.tendon_lengthspring[:, 0]
+    rounding = float(jnp.finfo(rest.dtype).eps)
+    for off, stiff in ((-3 * rounding, False), (0, False), (3 * rounding, False), (-1e-3, True)):
+        data = data.replace(ten_length=rest * (1 + off))
+        assert (tendon_slopes(model, data)[0][0] > 0) == stiff
 
 
 def test_inverse_dynamics():
