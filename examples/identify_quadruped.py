@@ -2,8 +2,8 @@
 
 python examples/identify_quadruped.py [--trajectories 8] [--starts 1] [--noise 0.01] [--out identify_quadruped.svg]
 
-As identify_hopper.py, from exact records alone: trajectories of MuJoCo C in which the feet are on the floor. The noise
-only says what counts as little. Needs `mujoco`.
+As identify_hopper.py: trajectories of MuJoCo C in which the feet are on the floor. Noisy records are used where there
+are at least 64 of them; of fewer the noise only says what counts as little. Needs `mujoco`.
 """
 
 import jax
@@ -40,8 +40,10 @@ def main() -> None:
     mj.opt.tolerance, mj.opt.iterations, mj.opt.ls_iterations = 0, 100, 50
     model, rng = js.put_model(mj), np.random.default_rng(0)
     exact = record(mj, rng, args.trajectories)
-    _, scale = measured(model, exact, args.noise, rng)
-    compare(parameters(model, WANTED), model, {"exact": windows(model, exact, WINDOW)}, scale, args)
+    noisy, scale = measured(model, exact, args.noise, rng)
+    records = {"exact": exact} | ({"noisy": noisy} if args.trajectories >= 64 else {})
+    seen = {kind: windows(model, record, WINDOW) for kind, record in records.items()}
+    compare(parameters(model, WANTED), model, seen, scale, args)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ Every plan must end upright, at rest, in the middle of the rail.
 
 import argparse
 import time
+from functools import partial
 from pathlib import Path
 
 import jax
@@ -15,7 +16,6 @@ import numpy as np
 from picture import Curve, draw
 
 import jaxsim as js
-from jaxsim import models
 from jaxsim.optimize import Cost, Plan, Settings, ilqr
 
 LENGTH, SUBSTEPS = 75, 8  # 3 s in steps of 0.04 s
@@ -32,6 +32,18 @@ def upright(data: js.Data) -> jax.Array:
     return jnp.concatenate([jnp.stack([x, jnp.sin(angle), 1 + jnp.cos(angle)]), 0.3 * data.qvel])
 
 
+def planned(model: js.Model, settings: Settings, qpos: jax.Array, ctrl: jax.Array) -> Plan:
+    """The plan from rest at qpos [2], from a first guess of the controls [LENGTH, 1]."""
+    data = js.make_data(model).replace(qpos=qpos)
+    return ilqr(model, data, ctrl, Cost(running, upright, upright), substeps=SUBSTEPS, settings=settings)
+
+
+def starts(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Random places near the hanging pole [count, 2], and first guesses [count, LENGTH, 1]."""
+    rng = np.random.default_rng(0)
+    return rng.uniform(-0.3, 0.3, (count, 2)), 0.1 * rng.standard_normal((count, LENGTH, 1))
+
+
 def main() -> None:
     """Plan, and check where the plans end."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -40,16 +52,9 @@ def main() -> None:
     parser.add_argument("--save", default="", help="save the plans' states and controls as .npz")
     args = parser.parse_args()
     jax.config.update("jax_enable_x64", True)
-    model, rng = js.load(models.path("cart_pole")), np.random.default_rng(0)
-
-    @jax.jit
-    @jax.vmap
-    def plan(qpos: jax.Array, ctrl: jax.Array) -> Plan:
-        data = js.make_data(model).replace(qpos=qpos)
-        return ilqr(model, data, ctrl, Cost(running, upright, upright), substeps=SUBSTEPS, settings=Settings(500))
-
-    qpos = jnp.asarray(rng.uniform(-0.3, 0.3, (args.starts, 2)))
-    guess = jnp.asarray(0.1 * rng.standard_normal((args.starts, LENGTH, 1)))
+    model = js.load("cart_pole")
+    plan = jax.jit(jax.vmap(partial(planned, model, Settings(500))))
+    qpos, guess = (jnp.asarray(x) for x in starts(args.starts))
     begun = time.perf_counter()
     program = plan.lower(qpos, guess).compile()
     compiled = time.perf_counter()

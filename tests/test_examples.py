@@ -9,9 +9,12 @@ import pytest
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
-@pytest.mark.parametrize("name", ["from_mjx", "own_forces"])
-def test_example(name, tmp_path):
-    command = [sys.executable, str(EXAMPLES / f"{name}.py")]
+@pytest.mark.parametrize(
+    "command", ["from_mjx", "own_forces", "mpc_quadruped --plans 3 --samples 16"], ids=lambda c: c.split()[0]
+)
+def test_example(command, tmp_path):
+    name, *options = command.split()
+    command = [sys.executable, str(EXAMPLES / f"{name}.py"), *options]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert done.stdout
