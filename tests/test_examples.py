@@ -14,7 +14,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 )
 def test_example(command, tmp_path):
     name, *options = command.split()
-    command = [sys.executable, str(EXAMPLES / f"{name}.py"), *options]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
+    run = [sys.executable, str(EXAMPLES / f"{name}.py"), *options]
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert done.stdout

@@ -103,8 +103,8 @@ class Search:
         """The next state, and the metrics of all devices."""
         moments = normalise.update(state.moments, obs, WORLDS)
         count = jnp.asarray(scores.length.size, scores.length.dtype)
-        ended = {"return": scores.reward.sum(), "length": scores.length.sum(), "episodes": count}
-        metrics = {"weights_norm": jnp.sqrt(jnp.square(weights).sum())} | lax.psum(ended, WORLDS)
+        ended = {"return": scores.reward.sum(), "score": scores.total.sum(), "length": scores.length.sum()}
+        metrics = {"weights_norm": jnp.sqrt(jnp.square(weights).sum())} | lax.psum(ended | {"episodes": count}, WORLDS)
         return State(weights, search, moments, state.worlds, key), metrics
 
 

@@ -109,7 +109,7 @@ class Report:
             **numbers,
         }
         episodes = numbers.get("episodes", 1)
-        for name in {"return", "length"} & set(line):
+        for name in {"return", "score", "length"} & set(line):
             line[name] = line[name] / episodes if episodes else None
         self._score = self._score if line.get("return") is None else line["return"]
         return line
