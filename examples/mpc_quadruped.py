@@ -81,7 +81,7 @@ def main() -> None:
     assert plans["away"].mean() < 0.75 * servos["away"].mean()
     if args.plans >= 40:
         assert plans["away"][-1] < 0.1 * servos["away"][-1]
-        assert abs(plans["place"][-1, 2] - stand.qpos[2]) < 0.06
+        assert abs(plans["place"][-1, 2] - stand.qpos[2]) < 0.06  # servos yield to the weight: it stands lower
 
 
 if __name__ == "__main__":
