@@ -1,13 +1,13 @@
-"""Gaps at the end of a step to what stands still, linearised there: what the hard contact law keeps positive.
+"""Gaps at the end of a step, linearised there: what the hard contact law keeps positive.
 
-A contact has a core point that is fixed to the moving body, with a radius about it: the centre of a sphere, a point on
-a capsule's axis, or else the point that touches, with the radius zero. The other side rests, and so does the normal:
+Each side of a contact has a core point that is fixed to its body, with a radius about it: the centre of a sphere, a
+point on a capsule's axis, or else the point that touches, with the radius zero. The normal rests:
 
-    gap(v) = gap now + n . (core(q (+) h v) - core(q))
+    gap(v) = gap now + n . (core2(q (+) h v) - core2(q)) - n . (core1(q (+) h v) - core1(q))
 
-which is exact where a sphere, an end of a capsule, a corner or a vertex meets a plane or a resting face; of other
-shapes it leaves out how the touching point wanders over the surface within the step, which is of second order. So it
-does between two bodies that move, whose gaps are linear in v.
+which is exact where a sphere, an end of a capsule, a corner or a vertex meets a plane or a resting face, and between
+two spheres never more than the gap; of other shapes it leaves out how the touching point wanders over the surface
+within the step, which is of second order. So do gaps between other bodies of which both move: they are linear in v.
 """
 
 from typing import NamedTuple
@@ -20,9 +20,8 @@ from jax import lax
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import put, take
 from jaxsim.algebra.tree import ancestor
-from jaxsim.collision.compact import gather
 from jaxsim.collision.shape import NO_CONTACT
-from jaxsim.collision.slots import ContactSlots, fixed_pairs, of_slots, pairs_of
+from jaxsim.collision.slots import ContactSlots, of_bodies, of_geoms, of_slots, pairs_of
 from jaxsim.constraint.contact import ContactMotion, contact_jacobian
 from jaxsim.core.data import Data
 from jaxsim.core.enums import GeomType
@@ -39,60 +38,67 @@ ROUND = (GeomType.SPHERE, GeomType.CAPSULE)
 CROSS = np.stack([np.cross(np.eye(3), e) for e in np.eye(3)])
 
 
+class Side(NamedTuple):
+    """One side of n contacts."""
+
+    which: int  # 0 for the first geom, 1 for the second
+    sign: Array  # [n] of its motion along the normal in the gap; 0 where it rests, or where the gap is linear
+    core: Array  # [n, 3] m
+    local: Array  # [n, 3] m, the same in the frame of its body
+
+
 class Approach(NamedTuple):
     """What of n contacts does not depend on the velocity of the step."""
 
     m: Model
     d: Data
     slots: ContactSlots
-    resting: Array  # [n] bool: one side stands still; the rest of these says nothing of other contacts
-    core: Array  # [n, 3] m
-    local: Array  # [n, 3] m, the same in the frame of its body
-    normal: Array  # [n, 3] away from what stands still
+    curved: Array  # [n] bool: the gap is not linear; the rest of these says nothing of other contacts
+    sides: list[Side]
+    normal: Array  # [n, 3] from the first geom to the second
 
 
 def approach_of(m: Model, d: Data, slots: ContactSlots) -> Approach | None:
-    """The contacts [n] of a state; None if none has a side that stands still."""
-    side = _moving(m)[0]
-    if not side.any():
-        return None
-    away = of_slots(m, slots, jnp.asarray(np.where(side == 2, 1, -1), slots.pos.dtype))
-    normal = away[:, None] * slots.frame[:, 0]
+    """The contacts [n] of a state; None if all gaps are linear."""
+    signs, normal = _signs(m), slots.frame[:, 0]
+    sides = [_side(m, d, slots, which, signs[which]) for which in (0, 1) if signs[which].any()]
+    curved = of_slots(m, slots, jnp.asarray(signs.any(axis=0)))
+    return Approach(m, d, slots, curved, sides, normal) if sides else None
+
+
+def _side(m: Model, d: Data, slots: ContactSlots, which: int, sign: np.ndarray) -> Side:
+    outwards = (-1, 1)[which] * slots.frame[:, 0]
     half = 0.5 * jnp.where(slots.dist < NO_CONTACT, slots.dist, 0)
-    radius = _of_geom(slots, m, jnp.where(np.isin(m.geom_type, ROUND), m.geom_size[:, 0], 0))
-    core = slots.pos + (half + radius)[:, None] * normal
-    pos, mat = _poses(m, d, slots)
-    local = vector.matvec_t(mat, core - pos)
-    return Approach(m, d, slots, of_slots(m, slots, jnp.asarray(side > 0)), core, local, normal)
-
-
-def _ahead(a: Approach, v: Array) -> tuple[Data, Array]:
-    """Where bodies and core points [n, 3] are after a step with the velocity v [nv]."""
-    d = kinematics(a.m, a.d.replace(qpos=integrate_pos(a.m, a.d.qpos, v, a.m.opt.timestep)))
-    pos, mat = _poses(a.m, d, a.slots)
-    return d, pos + vector.matvec(mat, a.local)
+    radius = of_geoms(m, slots, which, jnp.where(np.isin(m.geom_type, ROUND), m.geom_size[:, 0], 0))
+    core = slots.pos + (half + radius)[:, None] * outwards
+    pos, mat = _poses(m, d, slots, which)
+    each = of_slots(m, slots, jnp.asarray(sign, core.dtype))
+    return Side(which, each, core, vector.matvec_t(mat, core - pos))
 
 
 def linearised(a: Approach, v: Array, linear: Array) -> tuple[Array, Array]:
     """By how much gaps [n] (m) grow in a step with the velocity v [nv], and the derivatives [n, nv] of that with v, by
     the timestep; `linear` [n, nv] is J of the normals."""
-    m, (d, core) = a.m, _ahead(a, v)
-    h = m.opt.timestep
-    rise = jnp.where(
-        a.resting, vector.dot(a.normal, core - a.core), h * lax.dot(linear, v, precision=lax.Precision.HIGHEST)
-    )
-    body, root = m.geom_bodyid, take(a.d.subtree_com, m.body_rootid)
-    arm = core - _of_geom(a.slots, m, take(root, body))
-    wrench = vector.join(vector.cross(arm, a.normal), a.normal)[:, None]
-    moves = _of_geom(a.slots, m, jnp.asarray(ancestor(m.topology)[body], v.dtype))
-    J = contact_jacobian(ContactMotion(motion_axes(m, d, a.d.subtree_com), (wrench,), (moves,)))[:, 0]
+    m, h = a.m, a.m.opt.timestep
+    d = kinematics(m, a.d.replace(qpos=integrate_pos(m, a.d.qpos, v, h)))
+    rise, wrenches, moves = jnp.zeros_like(a.slots.dist), [], []
+    root, below = take(a.d.subtree_com, m.body_rootid[m.geom_bodyid]), ancestor(m.topology)[m.geom_bodyid]
+    for s in a.sides:
+        pos, mat = _poses(m, d, a.slots, s.which)
+        core = pos + vector.matvec(mat, s.local)
+        rise = rise + s.sign * vector.dot(a.normal, core - s.core)
+        arm = core - of_geoms(m, a.slots, s.which, root)
+        wrenches.append(vector.join(vector.cross(arm, a.normal), a.normal)[:, None])
+        moves.append(s.sign[:, None] * of_geoms(m, a.slots, s.which, jnp.asarray(below, v.dtype)))
+    J = contact_jacobian(ContactMotion(motion_axes(m, d, a.d.subtree_com), tuple(wrenches), tuple(moves)))[:, 0]
     joints = joints_of(m, *TURNING)
     if len(joints):
         spins = spins_of(m, joints)
         columns = take(J.T, spins.ravel()).reshape(*spins.shape, -1)
         turned = jnp.einsum("jas,jan->jsn", _turn_rate(h * read(v, spins)), columns, precision="highest")
         J = put(J.T, spins.ravel(), turned.reshape(spins.size, -1)).T
-    return rise, jnp.where(a.resting[:, None], J, linear)
+    rise = jnp.where(a.curved, rise, h * lax.dot(linear, v, precision=lax.Precision.HIGHEST))
+    return rise, jnp.where(a.curved[:, None], J, linear)
 
 
 def _turn_rate(x: Array) -> Array:
@@ -108,24 +114,18 @@ def _turn_rate(x: Array) -> Array:
     return jnp.eye(3, dtype=x.dtype)[None] - first * skew + second * twice
 
 
-def _moving(m: Model) -> tuple[np.ndarray, np.ndarray]:
-    """[npair] which side moves against a flat one that rests, 1 or 2, or 0 if it is not so; and the geom that does."""
-    pairs, flat = pairs_of(m), ~np.isin(m.geom_type, ROUND)
-    rests = flat & (m.body_weldid[m.geom_bodyid] == 0)
-    side = np.where(rests[pairs.geom1], 2, np.where(rests[pairs.geom2], 1, 0))
-    return side, np.where(side == 1, pairs.geom1, pairs.geom2)
+def _signs(m: Model) -> np.ndarray:
+    """[2, npair] of the motion of each side along the normal: of the one that meets a flat side that rests, and of both
+    where both are round; else 0."""
+    pairs, rounded = pairs_of(m), np.isin(m.geom_type, ROUND)
+    rests = ~rounded & (m.body_weldid[m.geom_bodyid] == 0)
+    both = rounded[pairs.geom1] & rounded[pairs.geom2]
+    second = rests[pairs.geom1] | both
+    first = (rests[pairs.geom2] | both) & ~rests[pairs.geom1]
+    return np.stack([-1 * first, 1 * second])
 
 
-def _of_geom(slots: ContactSlots, m: Model, table: Array) -> Array:
-    """What a table over the geoms [ngeom, ...] says of the moving geom of each slot [n, ...]."""
-    geom = _moving(m)[1]
-    if slots.pair is None:
-        return take(table, geom[fixed_pairs(m)])
-    return gather(table, gather(jnp.asarray(geom, jnp.int32), slots.pair))
-
-
-def _poses(m: Model, d: Data, slots: ContactSlots) -> tuple[Array, Array]:
-    """Positions [n, 3] and orientations [n, 3, 3] of the moving bodies."""
-    poses = jnp.concatenate([d.xpos, d.xmat], axis=1)
-    here = _of_geom(slots, m, take(poses, m.geom_bodyid))
+def _poses(m: Model, d: Data, slots: ContactSlots, which: int) -> tuple[Array, Array]:
+    """Positions [n, 3] and orientations [n, 3, 3] of the bodies on one side."""
+    here = of_bodies(m, slots, which, jnp.concatenate([d.xpos, d.xmat], axis=1))
     return here[:, :3], here[:, 3:].reshape(-1, 3, 3)
