@@ -11,6 +11,9 @@ from jax import lax
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
 from jaxsim.algebra.tree import ancestor
+from jaxsim.collision.compact import gather
+from jaxsim.collision.shape import Candidates
+from jaxsim.collision.slots import pairs_of
 from jaxsim.core.data import Data
 from jaxsim.core.model import Model
 
@@ -48,3 +51,15 @@ def look_ahead(m: Model, d: Data) -> Array:
     gained = ACCELERATION * (1 + vector.norm(m.opt.gravity)) * h
     moves = jnp.asarray(np.any(ancestor(m.topology), axis=1)[m.geom_bodyid], speed.dtype)
     return lax.stop_gradient(h * (2 * speed + gained * moves))
+
+
+def gap_ahead(m: Model, d: Data, found: Candidates, pair: Array) -> Array:
+    """[k] what the distances (m) of candidates of pairs [k] would be after a step with the velocities of now."""
+    pairs, root = pairs_of(m), take(d.subtree_com, m.body_rootid)
+    bodies = jnp.concatenate([d.cvel, root], axis=1)
+    speed = []
+    for geom in (pairs.geom1, pairs.geom2):
+        of_pair = jnp.asarray(m.geom_bodyid[geom], jnp.int32)
+        spin, linear, center = jnp.split(gather(bodies, gather(of_pair, pair)), 3, axis=1)
+        speed.append(linear + vector.cross(spin, found.pos - center))
+    return lax.stop_gradient(found.dist + m.opt.timestep * vector.dot(found.normal, speed[1] - speed[0]))

@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
-from jaxsim.collision.ahead import looking_ahead, reaching_far
+from jaxsim.collision.ahead import gap_ahead, looking_ahead, reaching_far
 from jaxsim.collision.bounds import centres, extent
 from jaxsim.collision.broadphase import Near, near_pairs, tiles
 from jaxsim.collision.budget import CELLS, TILES, budgets_of, group_name
@@ -87,7 +87,8 @@ def _collide(m: Model, d: Data) -> ContactSlots:
             rows.append(jnp.repeat(row, _count(m, kinds)))
     pair = None if fixed_pairs(m) is not None else jnp.concatenate(rows)
     found = Candidates(*(jnp.concatenate(x) if len(x) > 1 else x[0] for x in zip(*_tested(m, d, tests))))
-    return fill_slots(m, found, pair, params, demand)
+    soonest = gap_ahead(m, d, found, pair) if m.opt.contact.rigid and pair is not None else None
+    return fill_slots(m, found, pair, params, demand, soonest)
 
 
 def _reach(params: PairParams) -> Array:

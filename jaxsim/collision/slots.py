@@ -138,7 +138,12 @@ def are_many(m: Model) -> bool:
 
 
 def fill_slots(
-    m: Model, found: Candidates, pair: Array | None, params: PairParams | None, demand: dict[str, Array]
+    m: Model,
+    found: Candidates,
+    pair: Array | None,
+    params: PairParams | None,
+    demand: dict[str, Array],
+    rank: Array | None = None,
 ) -> ContactSlots:
     """Put candidates [k] into slots: the deepest where too many are contacts, in the order of the candidate table.
 
@@ -148,12 +153,14 @@ def fill_slots(
         pair: [k] the pair of each, None if it is fixed (see `fixed_pairs`).
         params: of all pairs; None where they are many.
         demand: [] by name of a budget, what it would have had to be; contacts are counted here.
+        rank: [k] which are taken first where too many are contacts, the lowest; by default their dist.
     """
     size = int(m.nconmax)
     if pair is None:
         detected = jnp.sum(found.dist < NO_CONTACT, dtype=jnp.int32)
     else:
-        deep, detected = deepest(found.dist, NO_CONTACT, size)
+        rank = found.dist if rank is None else jnp.where(found.dist < NO_CONTACT, rank, NO_CONTACT)
+        deep, detected = deepest(rank, NO_CONTACT, size)
         slot = chosen(deep, size)
         idle = slot >= found.dist.shape[0]
         found, pair = Candidates(*(gather(x, slot) for x in found)), gather(pair, slot)
