@@ -20,7 +20,7 @@ from jaxsim.core.data import Data
 from jaxsim.core.model import Model
 from jaxsim.envs.policy import Policy
 from jaxsim.queries.constraint_rows import contact_force
-from jaxsim.step import step
+from jaxsim.step import forward, step
 
 Array = jax.Array
 
@@ -179,10 +179,14 @@ class Runner:
         return shown
 
     def _contacts(self, model: Model, data: Data) -> dict[str, Array]:
-        """Where a world's first contacts are and, if asked for, the forces [N] on the second geoms, in its frame."""
+        """Where a world's first contacts are and, if asked for, the forces [N] on the second geoms, in its frame.
+
+        A step leaves contacts where it began; where forces are asked for, both are those of where it ended.
+        """
+        data = forward(model, data) if self.plan.forces else data
         pos = data.contact.pos[:SHOWN_CONTACTS]
         frame = data.contact.frame[:SHOWN_CONTACTS].reshape(-1, 3, 3)
-        seen = {"contact_pos": pos, "contact_normal": frame[:, 0]}
+        seen = {"contact_pos": pos, "contact_normal": frame[:, 0], "ncon": data.ncon}
         if self.plan.forces:
             force = contact_force(model, data, jnp.arange(len(pos)))[:, :3]
             seen["contact_force"] = jnp.einsum("ki,kij->kj", force, frame)

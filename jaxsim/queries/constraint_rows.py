@@ -26,6 +26,8 @@ from jaxsim.stages.forward import position_velocity
 
 Array = jax.Array
 
+MOVED = 1e-5  # relative, by which xpos differs from where qpos puts bodies: more than rounding
+
 
 class ConstraintRows(NamedTuple):
     """All constraint rows of a state, n of them, under the names of MuJoCo's efc arrays.
@@ -60,7 +62,7 @@ def constraint_rows(model: Model, data: Data) -> ConstraintRows:
 
     Source: mj_makeConstraint, mj_referenceConstraint, mj_constraintUpdate.
     """
-    solution = _solution(model, data)
+    _, solution = _solution(model, data)
     parts = [_scalar_rows(model, solution)]
     if solution.slots is not None:
         parts.append(_contact_part(model, data, solution))
@@ -76,21 +78,23 @@ def contact_force(model: Model, data: Data, slot: Array | int) -> Array:
 
     Args:
         model: the model.
-        data: after `forward`.
+        data: after `forward`. A step moves qpos on and leaves the contacts where they were: then, as soon as a body is
+            elsewhere than its xpos, all forces are NaN, since what touches there may stand in other slots.
         slot: index into `data.contact`, may be traced.
     """
-    solution = _solution(model, data)
+    here, solution = _solution(model, data)
     if solution.slots is None:
         return jnp.zeros(6, data.qpos.dtype)
     order, idle = buffer_order(model, solution.slots)
     force = jnp.where(idle[:, None], 0, gather(solution.between_surfaces(), order))
-    return jnp.pad(force, ((0, 0), (0, 6 - force.shape[1])))[slot]
+    moved = jnp.max(jnp.abs(here.xpos - data.xpos)) > MOVED * (1 + jnp.max(jnp.abs(here.xpos)))
+    return jnp.where(moved, jnp.nan, jnp.pad(force, ((0, 0), (0, 6 - force.shape[1])))[slot])
 
 
-def _solution(model: Model, data: Data) -> Solution:
-    """The constraints of a state, and their forces at its acceleration."""
-    _, mid = position_velocity(model, data)
-    return solution_at(model, data, mid)
+def _solution(model: Model, data: Data) -> tuple[Data, Solution]:
+    """Where a state is, and its constraints with their forces at its acceleration."""
+    here, mid = position_velocity(model, data)
+    return here, solution_at(model, data, mid)
 
 
 def _scalar_rows(model: Model, solution: Solution) -> ConstraintRows:

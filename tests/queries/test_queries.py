@@ -218,6 +218,9 @@ def test_contact_force(case):
         slot = int(np.argmin(np.abs(np.asarray(data.contact.pos) - d.contact[i].pos).sum(1)))
         same(js.contact_force(model, data, slot), theirs)
     assert not js.contact_force(model, data, int(data.ncon)).any()
+    stepped = js.step(model, data)  # whose contacts are those of where it began
+    assert np.isnan(js.contact_force(model, stepped, 0)).all()
+    assert np.isfinite(js.contact_force(model, js.forward(model, stepped), 0)).all()
 
 
 def test_names_and_ids():
