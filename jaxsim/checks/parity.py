@@ -26,7 +26,7 @@ STAGES = (
     "sensordata",
 )  # fmt: skip
 
-_ORDER = "the same hull in another order: see `mesh hulls`"
+_ORDER = "the same hull, whose vertices are numbered in the order in which the search met them there"
 _OCTREES = "made here for geoms of type sdf that have no plugin, there for all of that type"
 # fields that are not compared, and why
 NOT_COMPARED = {
@@ -34,8 +34,8 @@ NOT_COMPARED = {
     "mesh_normal": "only drawn, and summed in single precision: where facets nearly cancel, rounding decides",
     "nplugin": "signed distance fields are plugins there and meshes here",
     **dict.fromkeys(("noct", "mesh_octadr", "mesh_octnum", "oct_child", "oct_aabb", "oct_coeff"), _OCTREES),
-    **dict.fromkeys(("mesh_extrema", "mesh_graph", "mesh_polynormal", "mesh_polyvertadr"), _ORDER),
-    **dict.fromkeys(("mesh_polyvertnum", "mesh_polyvert", "mesh_polymapadr", "mesh_polymap"), _ORDER),
+    **dict.fromkeys(("mesh_extrema", "mesh_graph"), _ORDER),
+    "mesh_polynormal": "of polygons thinner than single precision, rounding decides",
     **{f"opt.{name}": "ours alone: MuJoCo has no hard contacts" for name in OPTION_OWN},
 }
 STEPS_BETWEEN = (0, 40, 80)
@@ -60,20 +60,11 @@ def field_errors(model: Model, mj: Any) -> dict[str, float | str]:
         ("opt.", model.opt, mj.opt, [n for n in (*OPTION_REAL, *OPTION_INT) if f"opt.{n}" not in NOT_COMPARED]),
         ("stat.", model.stat, mj.stat, [*STAT_REAL]),
     )
-    errors: dict[str, float | str] = {
+    return {
         prefix + name: _field_error(getattr(ours, name), getattr(theirs, name, None))
         for prefix, ours, theirs, names in owners
         for name in names
     }
-    different = [i for i in range(model.nmesh) if _hull(model, i) != _hull(mj, i)]
-    return errors | {"mesh hulls": f"of mesh {different[0]} differs" if different else 0.0}
-
-
-def _hull(m: Any, mesh: int) -> set[frozenset[int]]:
-    """The polygons of a mesh's convex hull, each the set of its vertices."""
-    polygons = range(m.mesh_polyadr[mesh], m.mesh_polyadr[mesh] + m.mesh_polynum[mesh])
-    start, count = m.mesh_polyvertadr, m.mesh_polyvertnum
-    return {frozenset(m.mesh_polyvert[start[k] : start[k] + count[k]].tolist()) for k in polygons}
 
 
 def _field_error(ours: Any, theirs: Any) -> float | str:

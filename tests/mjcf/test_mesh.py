@@ -37,16 +37,6 @@ def rows(m: mujoco.MjModel, what: str, i: int, owner: str) -> np.ndarray:
     return getattr(m, f"mesh_{what}")[start : start + getattr(m, f"mesh_{owner}num")[i]]
 
 
-def outlines(vert: np.ndarray, adr: np.ndarray, num: np.ndarray) -> dict[tuple[int, ...], int]:
-    """Polygons, each beginning with its smallest vertex, and their numbers."""
-    found = {}
-    for i, (a, n) in enumerate(zip(adr, num)):
-        path = tuple(int(v) for v in vert[a : a + n])
-        first = path.index(min(path))
-        found[path[first:] + path[:first]] = i
-    return found
-
-
 def assert_same_hull(compiled: MeshData, m: mujoco.MjModel, i: int) -> None:
     address = m.mesh_graphadr[i]
     assert (address >= 0) == bool(len(compiled.graph))
@@ -61,12 +51,11 @@ def assert_same_hull(compiled: MeshData, m: mujoco.MjModel, i: int) -> None:
     assert edges(compiled.graph) == edges(graph)
 
     part = slice(m.mesh_polyadr[i], m.mesh_polyadr[i] + m.mesh_polynum[i])
-    start = m.mesh_polyvertadr[part][0]
-    expected = outlines(m.mesh_polyvert[start:], m.mesh_polyvertadr[part] - start, m.mesh_polyvertnum[part])
-    found = outlines(compiled.polyvert, compiled.polyvertadr, compiled.polyvertnum)
-    assert found.keys() == expected.keys()
-    for outline, k in expected.items():
-        np.testing.assert_allclose(compiled.polynormal[found[outline]], m.mesh_polynormal[part][k], atol=1e-6)
+    start, count = m.mesh_polyvertadr[part][0], len(compiled.polyvert)
+    np.testing.assert_array_equal(compiled.polyvertadr, m.mesh_polyvertadr[part] - start)
+    np.testing.assert_array_equal(compiled.polyvertnum, m.mesh_polyvertnum[part])
+    np.testing.assert_array_equal(compiled.polyvert, m.mesh_polyvert[start : start + count])
+    np.testing.assert_allclose(compiled.polynormal, m.mesh_polynormal[part], atol=1e-6)
     np.testing.assert_array_equal(compiled.polymapnum, rows(m, "polymapnum", i, "vert"))
 
 

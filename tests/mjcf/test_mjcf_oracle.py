@@ -12,10 +12,10 @@ from jaxsim.mjcf import MjcfError, compile_mjcf
 
 mujoco = pytest.importorskip("mujoco")
 
-# what is not compared: rendering, bounding volumes, sparsity patterns, and hulls (tested with the meshes)
+# what is not compared: rendering, bounding volumes, sparsity patterns, and of hulls what the meshes test
 SKIP = """
   name_ names paths path tex_ mat_ skin_ bvh oct_ plugin flex B_ M_ D_ map buffer efm signature text_data
-  mesh_normal mesh_extrema mesh_graph mesh_poly mesh_oct
+  mesh_normal mesh_extrema mesh_graph mesh_polynormal mesh_oct
 """
 SIZES = """
   nq nv nu na nbody njnt ngeom nsite ncam nlight nmesh nhfield npair nexclude neq ntendon nwrap nsensor

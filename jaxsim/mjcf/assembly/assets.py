@@ -80,7 +80,7 @@ def _assemble_polygons(meshes: list[MeshData], m: CompiledModel) -> None:
     verts, maps = [len(mesh.polyvert) for mesh in meshes], [len(mesh.polymap) for mesh in meshes]
     around = [mesh.polymapnum if len(mesh.polymapnum) else np.zeros(len(mesh.vert), np.int32) for mesh in meshes]
     map_adr = [
-        mesh.polymapadr + start if len(mesh.polymapadr) else np.zeros(len(mesh.vert), np.int32)
+        start + (mesh.polymapadr if len(mesh.polymapadr) else np.zeros(len(mesh.vert), np.int32))
         for mesh, start in zip(meshes, _addresses(maps))
     ]
     m.set(

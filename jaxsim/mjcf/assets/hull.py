@@ -8,6 +8,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import ConvexHull, QhullError
 
 from jaxsim.core.enums import MINVAL
+from jaxsim.mjcf.assets.polygon_order import hash_order
 from jaxsim.mjcf.language.errors import Fault
 
 Array = np.ndarray
@@ -85,14 +86,17 @@ def hull_extrema(points: Array, hull: Hull) -> Array:
 
 
 def polygons(points: Array, hull: Hull) -> list[Array]:
-    """Faces of the hull: outlines, as vertex ids, of connected triangles with nearly the same normal."""
+    """Faces of the hull: outlines, as vertex ids, of connected triangles with nearly the same normal.
+
+    In MuJoCo's order: by normal as its table holds them, then by their first triangle.
+    """
     corner = points[hull.face]
     normal = np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0])
     norm = np.linalg.norm(normal, axis=1)
     usable = norm >= MINVAL
     face = hull.face[usable]
     keys = _normal_keys(normal[usable] / norm[usable, None])
-    _, label = np.unique(keys[:, 0] * 1024 + keys[:, 1], return_inverse=True)
+    _, first, label = np.unique(keys[:, 0] * 1024 + keys[:, 1], return_index=True, return_inverse=True)
 
     # edges of all triangles; those without their reverse in the same set are the outline
     start, end = face.ravel().astype(np.int64), face[:, [1, 2, 0]].ravel().astype(np.int64)
@@ -105,7 +109,14 @@ def polygons(points: Array, hull: Hull) -> list[Array]:
     partner = owner[order[place]]
     links = coo_array((np.ones(inner.sum()), (owner[inner], partner[inner])), shape=(len(face),) * 2)
     island = connected_components(links, directed=False)[1]
-    return _outlines(face, island, start[~inner], end[~inner], island[owner[~inner]])
+    outlines = _outlines(face, island, start[~inner], end[~inner], island[owner[~inner]])
+
+    met = np.argsort(first)
+    place = np.empty_like(met)
+    place[met[hash_order(keys[first[met]])]] = np.arange(len(met))
+    rank = place[label]
+    _, triangle = np.unique(island, return_index=True)
+    return [outlines[i] for i in np.lexsort((triangle, rank[triangle])) if i in outlines]
 
 
 def _normal_keys(normal: Array) -> Array:
@@ -119,8 +130,8 @@ def _normal_keys(normal: Array) -> Array:
     return np.stack([azimuth, np.where(vertical, np.where(z < 0, np.round(np.pi / ANGLE), 0.0), inclination)], 1)
 
 
-def _outlines(face: Array, island: Array, start: Array, end: Array, of: Array) -> list[Array]:
-    """Outlines of islands of triangles [n, 3], from their boundary edges: start, end, island [m]."""
+def _outlines(face: Array, island: Array, start: Array, end: Array, of: Array) -> dict[int, Array]:
+    """Outlines by number of islands of triangles [n, 3], from their boundary edges: start, end, island [m]."""
     count = np.bincount(island)
     alone = np.flatnonzero(count[island] == 1)
     outlines = {int(island[i]): face[i] for i in alone}
@@ -131,7 +142,7 @@ def _outlines(face: Array, island: Array, start: Array, end: Array, of: Array) -
         path = _walk(start[edges].tolist(), end[edges].tolist())
         if len(path) >= 3:
             outlines[int(which)] = np.array(path)
-    return [outlines[i] for i in sorted(outlines)]
+    return outlines
 
 
 def _walk(start: list[int], end: list[int]) -> list[int]:
