@@ -32,7 +32,8 @@ def traced(run: Callable[[], Any], calls: int = 1) -> tuple[list[Kernel], float]
             for _ in range(calls):
                 run()
         (file,) = Path(folder).rglob("*.xplane.pb")
-        lines = [list(_spans(line)) for line in _lines(ProfileData.from_file(str(file)))]
+        profile = ProfileData.from_file(str(file))  # held while its lines are read, which point into it
+        lines = [list(_spans(line)) for line in _lines(profile)]
     totals: dict[str, list[float]] = defaultdict(lambda: [0, 0.0])
     for line in lines:
         for name, ns in _own_times(line):

@@ -21,17 +21,15 @@ NO_CONTACT = 1e10
 
 
 class Hull(NamedTuple):
-    """The convex hull of a mesh, in arrays that may be longer than it.
+    """The convex hull of a mesh.
 
-    vertex [n, 4] has positions in the geom's frame (m) and numbers in the mesh; those that only fill up repeat the
-    first. around [n, k] are the faces that meet at each vertex, normal [f, 3] and corner [f, c] the outward normals
-    of the faces and the rows of their corners; -1 fills up.
+    vertex [n, 3] are positions in the geom's frame (m) and number [n] their numbers in polygons, which has the faces
+    of all meshes (`convex.polygons.Polygons`, host arrays). Vertices that only fill up repeat the first.
     """
 
     vertex: Array
-    around: Array
-    normal: Array
-    corner: Array
+    number: Array
+    polygons: Any
 
 
 class Shape(NamedTuple):

@@ -6,6 +6,7 @@ import numpy as np
 from jax import lax
 
 from jaxsim.algebra import vector
+from jaxsim.collision.convex.polygons import at_index
 from jaxsim.collision.convex.quadrilateral import largest_quadrilateral
 from jaxsim.collision.shape import Candidates, Hull, Shape, detected, make_frame, to_world
 
@@ -22,7 +23,7 @@ def plane_mesh(a: Shape, b: Shape, margin: Array) -> Candidates:
     normal = a.mat[:, 2]
     down = -vector.matvec_t(b.mat, normal)
     corners, count = lax.stop_gradient(_corners(hull, down))
-    offset = to_world(b.mat, _row(hull.vertex, corners)[:, :3])
+    offset = to_world(b.mat, _vertices(hull, corners))
     height = vector.dot(offset, normal[None])
     dist = jnp.sum(normal * (b.pos - a.pos)) + height
     first = np.arange(4) == 0
@@ -34,30 +35,41 @@ def plane_mesh(a: Shape, b: Shape, margin: Array) -> Candidates:
 
 def _corners(hull: Hull, down: Array) -> tuple[Array, Array]:
     """Vertices [4] of a hull, of which the first is furthest down, and how many of them there are."""
-    lowest = jnp.argmax(vector.dot(hull.vertex[:, :3], down[None])).astype(jnp.int32)
-    faces = _row(hull.around, lowest)
-    normals = _row(hull.normal, jnp.maximum(faces, 0))
-    flattest = jnp.argmax(jnp.where(faces >= 0, vector.dot(normals, down[None]), -2)).astype(jnp.int32)
-    corner = _row(hull.corner, jnp.maximum(_row(faces, flattest), 0))
-    n = corner.shape[0]
-    count = jnp.sum(corner >= 0, dtype=jnp.int32)
-    start = jnp.sum(jnp.where(corner == lowest, np.arange(n, dtype=np.int32), 0), dtype=jnp.int32)
-    axes = make_frame(_row(normals, flattest)[None], jnp.zeros((1, 3), down.dtype))[0, 1:]
+    table = hull.polygons
+    lowest = at_index(hull.number, jnp.argmax(vector.dot(hull.vertex, down[None])).astype(jnp.int32))
+    faces = at_index(table.around_adr, lowest) + np.arange(max(table.most_around, 1), dtype=np.int32)
+    faces = at_index(table.around, jnp.minimum(faces, len(table.around) - 1))
+    around = np.arange(faces.shape[0], dtype=np.int32) < at_index(table.around_num, lowest)
+    normals = at_index(table.normal, faces).astype(down.dtype)
+    flattest = jnp.argmax(jnp.where(around, vector.dot(normals, down[None]), -2)).astype(jnp.int32)
+    face = at_index(faces, flattest)
+    # of a mesh without faces there is nothing but the vertex
+    count = jnp.where(around[0], at_index(table.corner_num, face), 0)
+    n = max(table.most_corners, 1)
+    last = at_index(table.corner_adr, face) + count - 1  # the table runs backwards
+
+    def corner(place: Array) -> Array:
+        """The vertices at places [k] of the face, as MuJoCo counts them."""
+        return jnp.where(count > 0, at_index(table.corner, jnp.maximum(last - place, 0)), lowest)
+
+    order = np.arange(n, dtype=np.int32)
+    here = (corner(jnp.minimum(order, count - 1)) == lowest) & (order < count)
+    start = jnp.sum(jnp.where(here, order, 0), dtype=jnp.int32)
+    axes = make_frame(at_index(normals, flattest)[None], jnp.zeros((1, 3), down.dtype))[0, 1:]
 
     def vertex(place: Array) -> Array:
         """The vertices at places [k] of the face, counted from the lowest one."""
         place = start + place
-        return _row(corner, jnp.where(place >= count, place - count, place))
+        return corner(jnp.where(place >= count, place - count, place))
 
     def point(place: Array) -> Array:
-        return vector.matvec(axes[None], _row(hull.vertex, vertex(place))[:, :3])
+        return vector.matvec(axes[None], _vertices(hull, vertex(place)))
 
     chosen = largest_quadrilateral(point, count, 16 * n, down.dtype) if n > 4 else jnp.arange(4, dtype=jnp.int32)
-    # of a mesh without faces there is nothing but the vertex
     listed = vertex(jnp.minimum(chosen, jnp.maximum(count - 1, 0)))
-    vertices = jnp.where(np.arange(4) == 0, lowest, jnp.maximum(listed, 0))
-    return vertices, count
+    return jnp.where(np.arange(4) == 0, lowest, listed), count
 
 
-def _row(table: Array, index: Array) -> Array:
-    return table.at[index].get(mode="promise_in_bounds")
+def _vertices(hull: Hull, number: Array) -> Array:
+    """Positions [k, 3] (m) of vertices [k] of a mesh."""
+    return at_index(hull.polygons.vert, number).astype(hull.vertex.dtype)

@@ -21,7 +21,7 @@ import numpy as np
 
 from jaxsim.collision.compact import gather
 from jaxsim.collision.convex.polygons import BITS, Polygons, polygons_of
-from jaxsim.collision.hulls import hull_of_mesh
+from jaxsim.collision.hulls import filled_up, hull_numbers
 from jaxsim.core.enums import GeomType as G
 from jaxsim.core.topology import Topology, per_topology
 
@@ -59,7 +59,7 @@ class Library(NamedTuple):
 @per_topology
 def is_large(t: Topology, geom: int) -> bool:
     """Whether a geom is a mesh with so many vertices that it gets a program of its own."""
-    return t.geom_type[geom] == G.MESH and len(hull_of_mesh(t, int(t.geom_dataid[geom]))[0]) > MANY
+    return t.geom_type[geom] == G.MESH and len(hull_numbers(t, int(t.geom_dataid[geom]))) > MANY
 
 
 @per_topology
@@ -71,7 +71,7 @@ def library(t: Topology, geoms: tuple[int, ...], least: int = 1) -> Library:
     row[list(geoms)] = [cores.index(k) for k in key]
     tables = [_core(t, k) for k in cores]
     most = max(least, *(len(x) for x in tables))
-    table = np.stack([np.concatenate([x, np.repeat(x[:1], most - len(x), axis=0)]) for x in tables])
+    table = np.stack([filled_up(x, most) for x in tables])
     kinds = tuple(sorted({int(t.geom_type[g]) for g in geoms}))
     return Library(
         kinds, np.asarray(t.geom_type, np.int32), row, table[..., :3], table[..., 3].astype(np.int32), polygons_of(t)
@@ -81,7 +81,8 @@ def library(t: Topology, geoms: tuple[int, ...], least: int = 1) -> Library:
 def _core(t: Topology, key: int) -> np.ndarray:
     """[n, 4] points before scaling, and their numbers: of mesh `key`, or of geom type -1 - key."""
     if key >= 0:
-        return hull_of_mesh(t, key)[0] + [0, 0, 0, t.mesh_vertadr[key]]
+        number = hull_numbers(t, key)
+        return np.column_stack([t.mesh_vert[number], number])
     ends = {G.BOX: 2.0 * BITS - 1, G.CAPSULE: _AXIS, G.CYLINDER: _AXIS}.get(G(-1 - key), np.zeros((1, 3)))
     return np.column_stack([ends, np.arange(len(ends))])
 

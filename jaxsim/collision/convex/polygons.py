@@ -4,7 +4,7 @@ Lists of several lengths lie one after the other, each with an address and a len
 are by traced indices: a batch holds one copy. Corners run clockwise seen from outside, as in MuJoCo's clipping.
 """
 
-from typing import NamedTuple
+import dataclasses
 
 import jax
 import jax.numpy as jnp
@@ -26,8 +26,10 @@ _ANGLES = np.arange(SIDES) * (2 * np.pi / SIDES)
 CAP_CORNERS = np.array([[np.cos(_ANGLES), -z * np.sin(_ANGLES), np.full(SIDES, z)] for z in (1, -1)]).swapaxes(1, 2)
 
 
-class Polygons(NamedTuple):
-    """Hull polygons of all meshes, a box and a cylinder, in host arrays.
+@jax.tree_util.register_static
+@dataclasses.dataclass(frozen=True, eq=False)
+class Polygons:
+    """Hull polygons of all meshes, a box and a cylinder, in host arrays; one object of each topology.
 
     vert [nvert, 3] (m) in the mesh's frame; a box and a cylinder are as large as their sizes, by which they are to be
     scaled. Of a mesh's vertex: the polygons around it (around_adr, around_num [nvert] into around [k]) and the other
