@@ -13,6 +13,7 @@ Array = jax.Array
 
 CHUNK = 128  # worlds per chunk at most
 LANES = 16  # chunks hold a multiple of this many worlds
+LEAST = 32  # and this many at least, if they may: LLVM unrolls a loop over 16 whole, and then rounds otherwise
 CACHE = 10e6  # bytes of intermediate results of a chunk: about what stays in the cache of a core
 
 
@@ -40,7 +41,7 @@ def in_chunks(closed: ClosedJaxpr, size: int, mapped: tuple[bool, ...], operands
         outs = unit(*[jnp.moveaxis(x, 0, -1) if m else x for x, m in zip(xs, mapped)])
         return [jnp.moveaxis(x, -1, 0) for x in outs]
 
-    width = min(_widest(closed), -(-size // LANES) * LANES)
+    width = min(_widest(closed), max(LEAST, -(-size // LANES) * LANES))
     count = -(-size // width)
     fill = count * width - size
 

@@ -31,7 +31,9 @@ class _Count:
     def of(self, element: Element, copied: bool = False) -> int:
         """Number of things that an element stands for; `copied`: it is inside a replicate, which counts it."""
         copies = element.tag == "replicate"
-        size = sum(self.of(child, copied or copies) for child in element.children)
+        size = 0
+        for child in element.children:  # a loop: Python 3.12 bounds how deep calls go through `sum`
+            size += self.of(child, copied or copies)
         if copies:
             size = max(0, element.values.get("count") or 0) * max(1, size)
         elif element.tag == "attach":
