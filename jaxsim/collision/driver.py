@@ -16,6 +16,7 @@ from jaxsim.collision.compact import chosen, gather
 from jaxsim.collision.convex.collider import convex
 from jaxsim.collision.convex.form import Library, is_large, library
 from jaxsim.collision.convex.penetration import Accuracy
+from jaxsim.collision.convex_pairs import convex_pairs, convex_shapes
 from jaxsim.collision.height_field import PRISM, filled, prisms
 from jaxsim.collision.pairs import Pairs, groups
 from jaxsim.collision.params import PairParams, pair_params
@@ -77,6 +78,8 @@ def _collide(m: Model, d: Data) -> ContactSlots:
                 slots, needed = _broadphase(m, d, members, reach)
                 if len(kinds) == 2:
                     demand[group_name(kinds)] = needed
+            if slots is None and _collider(m, kinds) is convex:
+                reach = jnp.where(_are_near(m, d, members, reach), reach, -NO_CONTACT)
             tests.append(_tests(m, kinds, members, reach, slots))
             rows.append(_rows(loose, slots, _count(m, kinds)))
         if len(tiled):
@@ -175,12 +178,24 @@ def _convex_tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
         return []
     least = 1 if all(x.prisms is None for x in tests) else PRISM
     served = library(m.topology, tuple(np.unique(np.concatenate([x.among for x in tests])).tolist()), least)
-    shapes = [_formed(m, d, x, served) for x in tests]
-    a, b, reach = jax.tree.map(lambda *x: jnp.concatenate(x), *((*s, x.reach) for s, x in zip(shapes, tests)))
     several = not m.opt.disables(DisableBit.MULTICCD) and any(_count(m, x.kinds) > 1 for x in tests)
     accuracy = Accuracy(m.opt.ccd_tolerance, m.opt.ccd_iterations)
-    found = jax.vmap(lambda a, b, r: convex(served, a, b, r, accuracy, several))(a, b, reach)
+    reach = jnp.concatenate([x.reach for x in tests])
+    if least == 1:
+        geoms = tuple(_joined([x.geoms[i] for x in tests]) for i in (0, 1))
+        found = convex_pairs(m, d, served, geoms, reach, accuracy, several)
+    else:
+        shapes = [_formed(m, d, x, served) for x in tests]
+        a, b = jax.tree.map(lambda *x: jnp.concatenate(x), *shapes)
+        found = convex_shapes(served, a, b, reach, accuracy, several)
     return _split(found, tests)
+
+
+def _joined(index: list[np.ndarray | Array]) -> np.ndarray | Array:
+    """Indices in a row, static ones if all are."""
+    if all(isinstance(x, np.ndarray) for x in index):
+        return np.concatenate(index)
+    return jnp.concatenate([jnp.asarray(x, jnp.int32) for x in index])
 
 
 def _split(found: Candidates, tests: list[_Tests]) -> list[Candidates]:
@@ -217,12 +232,17 @@ def _broadphase(m: Model, d: Data, pairs: Pairs, reach: Array) -> tuple[Array | 
     size = group_budget(m.topology, kinds, len(pairs))
     if size is None:
         return None, jnp.zeros((), jnp.int32)
+    near = _are_near(m, d, pairs, reach)
+    return chosen(near, size), jnp.sum(near, dtype=jnp.int32)
+
+
+def _are_near(m: Model, d: Data, pairs: Pairs, reach: Array) -> Array:
+    """Which pairs of two types are not apart along the line of their centres: [n] bool."""
     offset = centres(m, d, pairs.geom1) - centres(m, d, pairs.geom2)
     apart = vector.norm(offset)
     line = offset / jnp.maximum(apart, MINVAL)[:, None]
     bound = _extent(m, d, pairs.geom1, line) + _extent(m, d, pairs.geom2, line) + reach
-    near = apart < bound * SLACK
-    return chosen(near, size), jnp.sum(near, dtype=jnp.int32)
+    return apart < bound * SLACK
 
 
 def _extent(m: Model, d: Data, geom: np.ndarray, line: Array) -> Array:

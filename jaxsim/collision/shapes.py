@@ -37,9 +37,9 @@ def shapes_of(m: Model, d: Data, geom: Index, among: np.ndarray) -> Shape:
     return shape._replace(data=_hulls(m, geom, meshes)) if len(meshes) else shape
 
 
-def formed(m: Model, d: Data, geom: Index, served: Library) -> Shape:
-    """Geoms [n] of any types that a library serves, for the convex routine."""
-    return placed(m, d, geom)._replace(data=forms(served, m.geom_size, geom))
+def formed(m: Model, d: Data, geom: Index, served: Library, points: bool = True) -> Shape:
+    """Geoms [n] of any types that a library serves, for the convex routine; with the points of their cores or not."""
+    return placed(m, d, geom)._replace(data=forms(served, m.geom_size, geom, points))
 
 
 def placed(m: Model, d: Data, geom: Index) -> Shape:

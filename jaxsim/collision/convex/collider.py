@@ -24,6 +24,11 @@ def convex(served: Library, a: Shape, b: Shape, margin: Array, accuracy: Accurac
         several: whether faces and edges have a contact at each corner.
     """
     found = penetration(a, b, margin, accuracy, GeomType.CYLINDER in served.kinds)
+    return contacts_of(served, a, b, found, margin, several)
+
+
+def contacts_of(served: Library, a: Shape, b: Shape, found: Penetration, margin: Array, several: bool) -> Candidates:
+    """Candidates [4] of two geoms of which it is known where they are nearest; arguments as of `convex`."""
     contacts = multicontact(served, a, b, found, margin) if several else _single(a, found)
     return contacts._replace(dist=detected(contacts.dist, margin))
 

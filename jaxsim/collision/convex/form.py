@@ -13,14 +13,14 @@ One form for all types, so that one program serves all pairs of them:
 The radius is added at the end, as MuJoCo does where cores are apart; where they overlap it is the same.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxsim.collision.compact import gather
-from jaxsim.collision.convex.polygons import BITS, Polygons, polygons_of
+from jaxsim.collision.convex.polygons import BITS, Polygons, at_index, polygons_of
 from jaxsim.collision.hulls import filled_up, hull_numbers
 from jaxsim.core.enums import GeomType as G
 from jaxsim.core.topology import Topology, per_topology
@@ -33,7 +33,7 @@ MANY = 32  # points from which a core is a large one: those of others are then n
 class Form(NamedTuple):
     """One geom, in its own frame; all but `kind` and `row` follow from its sizes."""
 
-    point: Array  # [n, 3] m, of the core; the first one fills up
+    point: Any  # [n, 3] m, of the core, the first one fills up; None where only the search needs them
     round: Array  # [3] m, semi-axes of the ellipsoid
     scale: Array  # [3] m, of a box's and a cylinder's polygons and core; 1 for meshes
     radius: Array  # [] m, by which the geom is larger still
@@ -90,8 +90,11 @@ def _core(t: Topology, key: int) -> np.ndarray:
 _AXIS = np.array([[0, 0, 1.0], [0, 0, -1.0]])
 
 
-def forms(served: Library, size: Array, geom: np.ndarray | Array) -> Form:
-    """The forms of geoms [k] at static or traced indices, from the sizes [ngeom, 3] (m) of all geoms."""
+def forms(served: Library, size: Array, geom: np.ndarray | Array, points: bool = True) -> Form:
+    """The forms of geoms [k] at static or traced indices, from the sizes [ngeom, 3] (m) of all geoms.
+
+    Without `points` they have none: large ones are not copied for each of the geoms then.
+    """
     dtype, kind = size.dtype, served.kind
     radius = np.isin(kind, (G.SPHERE, G.CAPSULE))
     solid, drum = (kind == G.ELLIPSOID)[:, None], (kind == G.CYLINDER)[:, None]
@@ -103,9 +106,21 @@ def forms(served: Library, size: Array, geom: np.ndarray | Array) -> Form:
     table = np.stack([kind, np.maximum(served.row, 0)], axis=1)
     if isinstance(geom, np.ndarray):
         reals, whole = reals[geom], jnp.asarray(table[geom])
-        unit = jnp.asarray(served.unit[table[geom, 1]], dtype)
     else:
         reals, whole = gather(reals, geom), gather(jnp.asarray(table), geom)
-        unit = gather(jnp.asarray(served.unit, dtype), whole[:, 1])
     scale = reals[:, 3:6]
-    return Form(unit * scale[:, None], reals[:, :3], scale, reals[:, 6], whole[:, 0], whole[:, 1])
+    form = Form(None, reals[:, :3], scale, reals[:, 6], whole[:, 0], whole[:, 1])
+    if not points:
+        return form
+    if isinstance(geom, np.ndarray):
+        unit = jnp.asarray(served.unit[table[geom, 1]], dtype)
+    else:
+        unit = gather(jnp.asarray(served.unit, dtype), whole[:, 1])
+    return form._replace(point=unit * scale[:, None])
+
+
+def corners(served: Library, form: Form, number: Array) -> Array:
+    """Points [k, 3] (m) of the core of one form, by their numbers [k]."""
+    n = served.unit.shape[1]
+    unit = at_index(jnp.asarray(served.unit.reshape(-1, 3), form.scale.dtype), form.row * n + number)
+    return unit * form.scale[None]

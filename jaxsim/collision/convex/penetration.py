@@ -58,9 +58,34 @@ class Search(NamedTuple):
     near: Array  # [] bool: not farther apart than asked
     alone: Array  # [3, 8] other points, which do without weights where the shapes overlap and the feature is not right
 
+    def numbers(self) -> Array:
+        """[2, 3] int32: the points of both cores that make the feature."""
+        return self.rows[:, 6:].T.astype(jnp.int32)
+
     def settled(self, trusted: Array) -> "Search":
         """With these in place of the feature, if that is not to be trusted."""
         return self._replace(rows=jnp.where(trusted, self.rows, self.alone))
+
+
+class Located(NamedTuple):
+    """What there is to know of two shapes before their exact distance: the search's result, and what refined it.
+
+    search: of the features; normal [3] from a to b in the frame of a; slid [2, 3] (m) how far the points slide to touch
+    along it; trusted [] whether the patches about the points are right.
+    """
+
+    search: Search
+    normal: Array
+    slid: Array
+    trusted: Array
+
+    def settled(self) -> Search:
+        """The feature that distances are of."""
+        return self.search.settled(self.trusted)
+
+    def numbers(self) -> Array:
+        """[2, 3] int32: the points of both cores that make it."""
+        return self.settled().numbers()
 
 
 def penetration(a: Shape, b: Shape, reach: Array, accuracy: Accuracy = DEFAULT, drums: bool = True) -> Penetration:
@@ -75,20 +100,46 @@ def penetration(a: Shape, b: Shape, reach: Array, accuracy: Accuracy = DEFAULT, 
         accuracy: of the search.
         drums: whether there may be cylinders among them.
     """
-    radius1, radius2 = a.data.radius, b.data.radius
-    frozen = lax.stop_gradient((a, b, reach + radius1 + radius2))
-    shapes = difference(*frozen[:2])
-    found = search(shapes, frozen[2], accuracy)
+    found = locate(a, b, reach, accuracy, drums)
+    return penetration_at(a, b, found, corners_of_cores(a, b, found), drums)
+
+
+def locate(a: Shape, b: Shape, reach: Array, accuracy: Accuracy = DEFAULT, drums: bool = True) -> Located:
+    """The search of `penetration`, without derivatives."""
+    a, b, reach = lax.stop_gradient((a, b, reach + a.data.radius + b.data.radius))
+    shapes = difference(a, b)
+    found = search(shapes, reach, accuracy)
     normal, slid, trusted = _refine(shapes, found, accuracy, drums)
-    settled = found.settled(trusted)
-    t = touch(normal, *_patches(difference(a, b), settled, normal, slid, trusted, drums))
-    numbers = jnp.where(found.used[:, None], found.rows[:, 6:], -1).astype(jnp.int32)
+    return Located(found, normal, slid, trusted)
+
+
+def unlocated(dtype) -> Located:
+    """Of shapes that are known to be apart: nothing but that, in finite numbers."""
+    nothing, up = jnp.zeros((3, 8), dtype), jnp.asarray([0, 0, 1], dtype)
+    no = jnp.zeros((), bool)
+    first = jnp.asarray([1, 0, 0], dtype)
+    return Located(Search(nothing, first, first > 0, up, no, nothing), up, jnp.zeros((2, 3), dtype), no)
+
+
+def corners_of_cores(a: Shape, b: Shape, found: Located) -> Array:
+    """Positions [2, 3, 3] (m), in the frame of each, of the points of both cores that make the feature."""
+    number = found.numbers()
+    points = jnp.stack([a.data.point, b.data.point])
+    return jnp.stack([core_points(points, number[:, i]) for i in range(3)], axis=1)
+
+
+def penetration_at(a: Shape, b: Shape, located: Located, corner: Array, drums: bool = True) -> Penetration:
+    """What `penetration` gives, from the search's result and the corners [2, 3, 3] (m) of the cores that it names."""
+    radius1, radius2 = a.data.radius, b.data.radius
+    found, normal, slid, trusted = located
+    t = touch(normal, *_patches(difference(a, b), located.settled(), corner, normal, slid, trusted, drums))
+    numbers = jnp.where(found.used[None], found.numbers(), -1)
     dist = jnp.where(found.near, t.dist - radius1 - radius2, NO_CONTACT)
     world = vector.matvec(a.mat, t.normal)
     middle = vector.matvec(a.mat, t.middle)
     half = 0.5 * t.dist
     return Penetration(
-        dist, middle + (radius1 - half) * world, middle - (radius2 - half) * world, world, numbers[:, 0], numbers[:, 1]
+        dist, middle + (radius1 - half) * world, middle - (radius2 - half) * world, world, numbers[0], numbers[1]
     )  # fmt: skip
 
 
@@ -130,17 +181,13 @@ def _weights(face: Array, normal: Array) -> Array:
 
 
 def _patches(
-    shapes: Difference, found: Search, normal: Array, slid: Array, trusted: Array, drums: bool
+    shapes: Difference, found: Search, corner: Array, normal: Array, slid: Array, trusted: Array, drums: bool
 ) -> tuple[Patch, Patch]:
     """The patches of both shapes, in the frame of a; mere points where the normal is not to be trusted."""
     frozen = lax.stop_gradient(shapes)
     x = found.rows[:, 3:6]
     y = vector.matvec_t(frozen.rot[None], x - found.rows[:, :3] - frozen.offset[None])
-    number = found.rows[:, 6:].T.astype(jnp.int32)
-    corner, core = (
-        jnp.stack([core_points(points, number[:, i]) for i in range(3)], axis=1)
-        for points in (shapes.forms.point, frozen.forms.point)
-    )
+    core = lax.stop_gradient(corner)
     rest = jnp.sum(found.weight[None, :, None] * (jnp.stack([x, y]) - core), axis=1)
     weight = jnp.broadcast_to(found.weight[None], (2, 3))
     here = Found(corner, weight, rest, jnp.stack([slid[0], vector.matvec_t(frozen.rot, slid[1])]))
@@ -173,9 +220,11 @@ def _refine(shapes: Difference, found: Search, accuracy: Accuracy, drums: bool) 
     they are as far: so the normal whose planes are farther apart is the better one.
     """
     always = jnp.ones((), bool)
+    number = found.numbers()
+    corner = jnp.stack([core_points(shapes.forms.point, number[:, i]) for i in range(3)], axis=1)
 
     def step(t: _Trial) -> _Trial:
-        made = touch(t.next, *_patches(shapes, found, t.next, t.slid, always, drums))
+        made = touch(t.next, *_patches(shapes, found, corner, t.next, t.slid, always, drums))
         planes = -jnp.sum(shapes.point(t.next)[:3] * t.next)
         first = jnp.where(t.step == 0, planes, t.first)
         return _Trial(made.normal, t.next, made.dist, planes, first, t.slid + made.slid, t.step + 1)
