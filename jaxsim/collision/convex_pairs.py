@@ -1,8 +1,8 @@
-"""The convex routine for many pairs: the search in blocks of pairs, and only in those that have something near.
+"""The convex routine for many pairs: in blocks of pairs, and only in those that have something near.
 
-Slots for pairs are for the worst; few of them are taken as a rule, the first ones of each two types. The search
-costs by far the most, so blocks of pairs of which none is near, in any of the worlds that are stepped together, are
-left out. What follows the search is differentiated and done for all.
+Slots for pairs are for the worst; few of them are taken as a rule, the first ones of each two types. So blocks of
+pairs of which none is near, in any of the worlds that are stepped together, are left out: the search as a loop of
+one round or none, and what follows it, which is differentiated, as a branch.
 """
 
 from collections.abc import Callable
@@ -15,6 +15,7 @@ from jax import lax
 
 from jaxsim.collision.convex.collider import contacts_of
 from jaxsim.collision.convex.form import Library, corners
+from jaxsim.collision.convex.multicontact import MOST
 from jaxsim.collision.convex.penetration import Accuracy, Located, corners_of_cores, locate, penetration_at, unlocated
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape
 from jaxsim.collision.shapes import formed
@@ -56,36 +57,42 @@ def convex_pairs(
         a, b = (formed(still, poses, g, served) for g in lanes[:2])
         return jax.vmap(lambda a, b, r: locate(a, b, r, accuracy, drums))(a, b, lanes[2])
 
-    found = _in_blocks(search, (*geoms, lax.stop_gradient(reach)))
-    a, b = (formed(m, d, g, served, points=False) for g in geoms)
+    def finish(lanes: tuple[Index, Index, Array], found: Located) -> Candidates:
+        a, b = (formed(m, d, g, served, points=False) for g in lanes[:2])
 
-    def finish(a: Shape, b: Shape, found: Located, reach: Array) -> Candidates:
-        corner = jnp.stack([corners(served, x.data, n) for x, n in zip((a, b), found.numbers())])
-        return contacts_of(served, a, b, penetration_at(a, b, found, corner, drums), reach, several)
+        def one(a: Shape, b: Shape, found: Located, reach: Array) -> Candidates:
+            corner = jnp.stack([corners(served, x.data, n) for x, n in zip((a, b), found.numbers())])
+            return contacts_of(served, a, b, penetration_at(a, b, found, corner, drums), reach, several)
 
-    return jax.vmap(finish)(a, b, found, reach)
+        return jax.vmap(one)(a, b, found, lanes[2])
+
+    return _in_blocks(search, finish, (*geoms, reach))
 
 
 def convex_shapes(served: Library, a: Shape, b: Shape, reach: Array, accuracy: Accuracy, several: bool) -> Candidates:
     """The same of shapes [n] with forms, which need not be geoms."""
     drums = GeomType.CYLINDER in served.kinds
-    found = _in_blocks(
-        lambda lanes: jax.vmap(lambda a, b, r: locate(a, b, r, accuracy, drums))(*lanes),
-        lax.stop_gradient((a, b, reach)),
-    )
 
-    def finish(a: Shape, b: Shape, found: Located, reach: Array) -> Candidates:
-        exact = penetration_at(a, b, found, corners_of_cores(a, b, found), drums)
-        return contacts_of(served, a, b, exact, reach, several)
+    def search(lanes: tuple[Shape, Shape, Array]) -> Located:
+        return jax.vmap(lambda a, b, r: locate(a, b, r, accuracy, drums))(*lanes)
 
-    return jax.vmap(finish)(a, b, found, reach)
+    def finish(lanes: tuple[Shape, Shape, Array], found: Located) -> Candidates:
+        def one(a: Shape, b: Shape, found: Located, reach: Array) -> Candidates:
+            exact = penetration_at(a, b, found, corners_of_cores(a, b, found), drums)
+            return contacts_of(served, a, b, exact, reach, several)
+
+        return jax.vmap(one)(*lanes[:2], found, lanes[2])
+
+    return _in_blocks(search, finish, (a, b, reach))
 
 
-def _in_blocks(search: Callable[[Any], Located], lanes: Any) -> Located:
-    """What a search finds of lanes [n], the last of which says how far each reaches: block by block."""
+def _in_blocks(
+    search: Callable[[Any], Located], finish: Callable[[Any, Located], Candidates], lanes: Any
+) -> Candidates:
+    """The candidates of lanes [n], the last of which says how far each reaches: block by block."""
     n = len(lanes[-1])
     if n <= BLOCK:
-        return _if_near(search, lanes)
+        return finish(lanes, _if_near(search, lax.stop_gradient(lanes)))
     count = -(-n // BLOCK)
 
     def split(x: Index) -> Array:
@@ -96,7 +103,16 @@ def _in_blocks(search: Callable[[Any], Located], lanes: Any) -> Located:
     blocks = jax.tree.map(split, lanes)
     filled = jnp.arange(count * BLOCK, dtype=jnp.int32).reshape(count, BLOCK) < n
     blocks = (*blocks[:-1], jnp.where(filled, blocks[-1], -NO_CONTACT))
-    found = lax.map(lambda block: _if_near(search, block), blocks)
+    dtype = blocks[-1].dtype
+    none = Candidates(
+        jnp.full((BLOCK, MOST), NO_CONTACT, dtype), *(jnp.zeros((BLOCK, MOST, 3), dtype) for _ in range(3))
+    )
+
+    def one(block: Any) -> Candidates:
+        found = _if_near(search, lax.stop_gradient(block))
+        return lax.cond(jnp.any(found.search.near), finish, lambda *_: none, block, found)
+
+    found = lax.map(one, blocks)
     return jax.tree.map(lambda x: x.reshape(count * BLOCK, *x.shape[2:])[:n], found)
 
 

@@ -7,6 +7,9 @@ from jaxsim.layout.evaluate import evaluate, program_size, rule
 from jaxsim.layout.world import World, spread
 
 
+LARGE = 300  # operations from which a branch that no world takes is left out
+
+
 @rule("while")
 def _while(eqn, values, n):
     """Run until every world is done; worlds that are done keep their state."""
@@ -73,12 +76,12 @@ def _scan(eqn, values, n):
 
 def _cond_size(eqn, batched):
     sizes = [program_size(b, batched[1:]) for b in eqn.params["branches"]]
-    return None if not batched[0] or None in sizes else sum(sizes)
+    return None if not batched[0] or None in sizes or sum(sizes) > LARGE else sum(sizes)
 
 
 @rule("cond", size=_cond_size)
 def _cond(eqn, values, n):
-    """All branches run and the results are selected where worlds may differ in the choice."""
+    """Where worlds may differ in the choice, results are selected; large branches run if any world takes them."""
     index, *operands = values
     branches = eqn.params["branches"]
     if not isinstance(index, World):
@@ -93,8 +96,25 @@ def _cond(eqn, values, n):
 
         arrays = [v.array if f else v for v, f in zip(operands, flags)]
         return [World(o) for o in lax.switch(index, [branch(b) for b in branches], *arrays)]
-    results = [[spread(o, n) for o in evaluate(b.jaxpr, b.consts, operands, n)] for b in branches]
     chosen = index.array
+    flags = [True] * len(operands)
+    sizes = [program_size(b, flags) for b in branches]
+    lazy = None in sizes or sum(sizes) > LARGE
+
+    def result(number, closed):
+        def run():
+            return [spread(o, n) for o in evaluate(closed.jaxpr, closed.consts, operands, n)]
+
+        if not lazy:
+            return run()
+        nothing = [jnp.zeros((*v.aval.shape, n), v.aval.dtype) for v in eqn.outvars]
+        here = (chosen == number).reshape(-1)
+        once = lax.while_loop(
+            lambda s: _any_by_product(s[0]), lambda s: (jnp.zeros_like(s[0]), run()), (here, nothing)
+        )
+        return once[1]
+
+    results = [result(i, b) for i, b in enumerate(branches)]
     outs = []
     for options in zip(*results):
         which = chosen.reshape((1,) * (options[0].ndim - 1) + (n,))
