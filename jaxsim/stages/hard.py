@@ -19,7 +19,7 @@ from jaxsim.core.data import Data
 from jaxsim.core.enums import ContactLaw, Integrator
 from jaxsim.core.model import Model
 from jaxsim.solvers.impact_search import LIFT, search, search_exact
-from jaxsim.solvers.impacts import Form, Impact, form_of, impact_problem, impulses, start_of
+from jaxsim.solvers.impacts import Form, Impact, form_of, impact_problem, impulses, inertia_of, start_of
 from jaxsim.solvers.interior_point.implicit import central_point
 from jaxsim.solvers.interior_point.predictor_corrector import Outcome, Settings, lifted
 from jaxsim.solvers.interior_point.problem import Point
@@ -33,6 +33,7 @@ Array = jax.Array
 RECOVERY = 1.0  # m/s, rad/s: at most so fast what starts beyond a limit or inside a surface comes back
 RIGID = {"float64": 1e-6, "float32": 1e-4}  # compliance of equalities, relative to the soft law's R
 CORRECTIONS = 1  # of gaps, linear at first, then about where the step ends
+OPENED = 0.1  # of what an impulse adds to its own gap as the step begins, which it has to add to it at the end
 HOLD = 1e-3  # a world whose equations are wrong by more than this is held
 
 
@@ -88,6 +89,13 @@ def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None 
 def _about(t: Impact, near: Approach, v: Array) -> Impact:
     """The step with gaps that are linear about its end with the velocity v [nv]."""
     rise, closing = linearised(near, v, t.closing)
+    if near.cores is not None:
+        # an impulse at one end of a capsule may close a gap at the other; of such contacts the first place counts
+        spread = lax.dot(t.closing, inverse(inertia_of(t)), precision=lax.Precision.HIGHEST)
+        opened, before = (jnp.sum(x * spread, axis=1) for x in (closing, t.closing))
+        closing = jnp.where((opened > OPENED * before)[:, None], closing, t.closing)
+        straight = t.timestep * lax.dot(t.closing, v, precision=lax.Precision.HIGHEST)
+        rise = jnp.where(opened > OPENED * before, rise, straight)
     linear = t.timestep * lax.dot(closing, v, precision=lax.Precision.HIGHEST)
     return t._replace(gap=t.gap + t.live * (rise - linear), closing=closing)
 

@@ -198,39 +198,64 @@ def test_a_cube_slides_straight_and_stops():
     np.testing.assert_allclose(q[-1, 2], 0.25, atol=1e-4)
 
 
-# arms that turn fast, with balls at their ends that meet
-ARMS = """
-<mujoco><option timestep="0.01" gravity="0 0 0"/><default><geom contype="0" conaffinity="0" mass="1"/></default>
-<worldbody>
-<body><joint axis="0 0 1"/><geom size=".03" pos=".3 0 0" contype="1" conaffinity="1"/></body>
-<body pos=".5 .1 0"><joint axis="0 0 1"/><geom size=".03" pos="-.3 0 0" contype="1" conaffinity="1"/></body>
-</worldbody></mujoco>
-"""
+# arms that turn fast, three pairs: balls at their ends that meet, a ball and a capsule, two capsules
+ARM = """<body pos="{at}"><joint axis="0 0 1"/><geom {shape} contype="{bit}" conaffinity="{bit}"/></body>"""
+BALL, BAR = 'size=".03" pos="{x} 0 0"', 'type="capsule" size=".02" fromto="{x} -.01 {z} 0 .02 {z}"'
+PAIRS = ((BALL, BALL), (BALL, BAR), (BAR, BAR))
+ARMS = "".join(
+    ARM.format(at=f"{x} {y} {i}", bit=1 << i, shape=shape.format(x=0.3 - 1.2 * x, z=0.05 * x))
+    for i, pair in enumerate(PAIRS)
+    for (x, y), shape in zip(((0, 0), (0.5, 0.1)), pair)
+)
+ARMS = f"""<mujoco><option timestep="0.01" gravity="0 0 0"/><default><geom mass="1"/></default>
+<worldbody>{ARMS}</worldbody></mujoco>"""
 
 
-def test_balls_on_arms_that_turn_fast_stay_apart(rng):
-    """They move on arcs: gaps that are linear in velocities would let them 11 mm into each other. With derivatives."""
+def test_round_ends_of_arms_that_turn_fast_stay_apart(rng):
+    """They move on arcs, and touch elsewhere as they do: gaps that are linear in velocities would let the balls 11 mm
+    into each other, and the ball 11 mm into the capsule. With derivatives."""
     model = js.load(ARMS, contact="hard")
     model = model.replace(opt=model.opt.replace(tolerance=1e-11, kappa=1e-4, kappa_gradient=1e-4))
-    x = rng.uniform(-1, 1, (300, 4)) * [0.6, 0.6, 30, 30]
+    x = rng.uniform(-1, 1, (300, 12)) * np.repeat([0.6, 30], 6)
+    first = np.arange(0, 6, 2)
 
-    def gap(data):
-        return jnp.linalg.norm(data.geom_xpos[0] - data.geom_xpos[1]) - 0.06
+    @jax.jit
+    @jax.vmap
+    def gap(qpos):
+        data = js.forward(model, js.make_data(model).replace(qpos=qpos))
+        return jnp.stack([js.geom_distance(model, data, i, i + 1, 1.0)[0] for i in first])
 
     def outcome(x):
-        start = js.make_data(model).replace(qpos=x[:2], qvel=x[2:])
-        end = js.step(model, start)
-        return end.qvel, (gap(js.forward(model, start)), gap(js.forward(model, end)), end.solver_converged)
+        end = js.step(model, js.make_data(model).replace(qpos=x[:6], qvel=x[6:]))
+        return end.qvel, (end.qpos, end.solver_converged)
 
+    @jax.jit  # one program for the derivative and the differences
+    @jax.vmap
     def both(x, along):
-        found = jax.jvp(lambda x: outcome(x)[0], (x,), (along,))
-        near = [outcome(x + h * along)[0] for h in (3e-7, -3e-7)]
-        return *found, (near[0] - near[1]) / 6e-7, outcome(x)[1]
+        return jax.jvp(outcome, (x,), (along,), has_aux=True)
 
     along = rng.standard_normal(x.shape)
-    qvel, slope, expected, (before, after, converged) = jax.jit(jax.vmap(both))(x, along)
-    apart, acted = before > 0, np.abs(qvel - x[:, 2:]).max(axis=1) > 1
-    assert converged[apart].all() and (apart & acted).sum() > 20
-    assert after[apart].min() > -1e-3  # what the normal's turn within the step leaves
+    qvel, slope, (qpos, converged) = both(x, along)
+    high, low = (both(x + eps * along, along)[0] for eps in (3e-7, -3e-7))
+    before, after = gap(x[:, :6]), gap(qpos)
+    apart, acted = before > 0, np.abs(qvel - x[:, 6:]).reshape(-1, 3, 2).max(axis=2) > 1
+    alone = apart.all(axis=1)
+    assert converged[alone].all() and (apart & acted).sum(axis=0).min() > 20
+    assert after[apart].min() > -1e-3  # what the law's one correction leaves
     # the solver's accuracy is 1e-6 of kappa, which this scene shows; at 1e-11 they agree to 1e-6
-    np.testing.assert_allclose(slope[apart], expected[apart], rtol=3e-6, atol=1e-5)
+    np.testing.assert_allclose(slope[alone], (high - low)[alone] / 6e-7, rtol=3e-6, atol=1e-5)
+
+
+def test_a_bar_that_lies_beside_others_has_a_solution():
+    """Its single contacts with two rails wander to the other end as it tips, where impulses at this end push it down."""
+    model = js.load(
+        """<mujoco><option timestep="0.01"/><default><geom type="capsule" size=".05"/></default><worldbody>
+        <geom fromto="-.3 .04 0 .3 .04 0"/><geom fromto="-.3 -.04 0 .3 -.04 0"/>
+        <body pos=".1 0 .0917"><freejoint/><geom fromto="-.2 0 0 .25 0 0" mass="1"/></body></worldbody></mujoco>""",
+        contact="hard",
+    )
+    data = js.make_data(model).replace(qvel=jnp.array([0.3, 0, 0, 0, 0, 0.5]))
+    _, (converged, height) = jax.jit(
+        lambda d: js.rollout(model, d, length=30, outputs=lambda d: (d.solver_converged, d.qpos[2]))
+    )(data)
+    assert converged.all() and np.abs(height - 0.0917).max() < 1e-3
