@@ -54,7 +54,8 @@ def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None 
         )
     form, t = impact_of(m, d, mid)
     near = None if mid.slots is None else approach_of(m, d, mid.slots)
-    first = jnp.zeros_like(d.qvel), start_of(form, t, _free_velocity(m, d, t))
+    free = _free_velocity(m, d, t)
+    first, settings = (jnp.zeros_like(d.qvel), start_of(form, t, free)), settings_of(m, lax.stop_gradient(free))
     find = search_exact if m.opt.contact == ContactLaw.EXACT else search
 
     def corrected(last: tuple[Array, Point], known: Point | None) -> tuple[tuple[Array, Point], tuple[Point, Outcome]]:
@@ -62,10 +63,10 @@ def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None 
         v, start = last
         here = t if near is None else _about(t, near, v)
         if known is None:
-            ended = find(form, *lax.stop_gradient((here, start)), settings_of(m))
+            ended = find(form, *lax.stop_gradient((here, start)), settings)
         else:
             ended = known, unsearched(d)
-        w, outcome = central_point(impact_problem(form), here, start, settings_of(m), m.opt.kappa_gradient, ended)
+        w, outcome = central_point(impact_problem(form), here, start, settings, m.opt.kappa_gradient, ended)
         return (w.a[0], lifted(form.cones, lax.stop_gradient(w), LIFT * m.opt.kappa)), (w, outcome)
 
     # one loop, so that it is compiled once
@@ -114,12 +115,13 @@ def unsearched(d: Data) -> Outcome:
     return Outcome(jnp.zeros((), jnp.int32), jnp.ones((), bool), zero, zero)
 
 
-def settings_of(m: Model) -> Settings:
-    """The solver's options: as many iterations as MuJoCo's solvers, and what floats can tell apart."""
+def settings_of(m: Model, v: Array) -> Settings:
+    """The solver's options: as many iterations as MuJoCo's solvers, and what floats can tell apart at velocities v."""
     dtype = m.opt.timestep.dtype
     eps = float(jnp.finfo(dtype).eps)
+    digits = eps * jnp.maximum(100, 20 * jnp.max(jnp.abs(v), initial=0))
     accuracy = jnp.asarray(max(1e-6, 1e4 * eps), dtype)
-    return Settings(m.opt.kappa, jnp.maximum(m.opt.tolerance, 100 * eps), accuracy, m.opt.iterations)
+    return Settings(m.opt.kappa, jnp.maximum(m.opt.tolerance, digits), accuracy, m.opt.iterations)
 
 
 def impact_of(m: Model, d: Data, mid: Intermediate) -> tuple[Form, Impact]:
