@@ -33,6 +33,7 @@ from jaxsim.maximal.forces import by_joint, to_dofs
 from jaxsim.maximal.joints import Frames
 from jaxsim.maximal.mechanism import Mechanism, State, in_link
 from jaxsim.maximal.points import points_of
+from jaxsim.solvers.impacts import PUSH, SPEED, friction_on_path
 from jaxsim.solvers.interior_point.cones import Cones
 from jaxsim.solvers.interior_point.problem import Point, Problem
 
@@ -124,6 +125,22 @@ class Theta(NamedTuple):
 def impact_problem(m: Model) -> Problem:
     """The problem of one step; its theta is a `Theta`, and its a the step's `Unknowns`."""
     return Problem(cones_of(m), _residual, _factor, _solve)
+
+
+def start_of(t: Theta, u: Unknowns) -> Point:
+    """Where the solver begins: unknowns, with gaps, impulses and slips that are on the central path for them.
+
+    Gaps are not less than a step's at `SPEED`, and impulses are of the size of a step's at `PUSH`, as in joint
+    coordinates.
+    """
+    m, h = t.mechanism.model, t.mechanism.model.opt.timestep
+    least = SPEED * h
+    kappa = least * PUSH * h * m.stat.meaninertia
+    end, straight = ahead(t.mechanism, t.state, u), straight_ahead(t.mechanism, t.state, u)
+    gap = jnp.maximum(gaps_at(t.mechanism, t.touch, end, straight), least)
+    number, k, cones = kappa / gap, len(t.touch.offset), cones_of(m)
+    xi, eta = friction_on_path(number[:k], _speeds(t, u.link), kappa)
+    return Point(u, cones.join(number, [xi] if k else []), cones.join(gap, [eta] if k else []))
 
 
 def _parts(t: Theta, b: Array) -> tuple[Array, Array, Array]:

@@ -10,10 +10,10 @@ from jaxsim.maximal.bodies import FASTEST
 from jaxsim.maximal.equations import Begin, Unknowns, begin, guess, linearised, residual
 from jaxsim.maximal.factor import factor, solve_bordered
 from jaxsim.maximal.forces import Forces
-from jaxsim.maximal.impacts import Theta, cones_of, impact_problem, touch_of
+from jaxsim.maximal.impacts import Theta, impact_problem, start_of, touch_of
 from jaxsim.maximal.mechanism import Mechanism, State
 from jaxsim.solvers.interior_point.implicit import central_point
-from jaxsim.solvers.interior_point.predictor_corrector import Outcome, Settings, neutral
+from jaxsim.solvers.interior_point.predictor_corrector import Outcome, Settings
 from jaxsim.solvers.interior_point.problem import Point
 
 Array = jax.Array
@@ -95,7 +95,7 @@ def pressed(mechanism: Mechanism, state: State, forces: Forces) -> tuple[Point, 
     at opt.kappa_gradient."""
     m = mechanism.model
     theta = Theta(mechanism, state, begin(mechanism, state, forces), touch_of(mechanism, state))
-    start = neutral(cones_of(m), guess(mechanism, state), state.pos.dtype)
+    start = start_of(theta, guess(mechanism, state))
     eps = jnp.finfo(state.pos.dtype).eps
     accuracy = jnp.asarray(max(1e-6, 1e4 * float(eps)), state.pos.dtype)
     settings = Settings(m.opt.kappa, 0.1 * jnp.sqrt(eps), accuracy, ROUNDS, HALVINGS)

@@ -125,13 +125,20 @@ def start_of(form: Form, t: Impact, v: Array) -> Point:
     number = kappa / gap
     cones, duals = [], []
     for bound, slip in zip(bounds(form, number), _slips(t, speeds)):
-        eps = kappa / (2 * bound)
-        most = (eps + jnp.sqrt(eps * eps + jnp.sum(slip * slip, axis=1)))[:, None]
-        cones.append(jnp.concatenate([bound[:, None], -bound[:, None] * slip / most], axis=1))
-        duals.append(jnp.concatenate([most, slip], axis=1))
+        xi, eta = friction_on_path(bound, slip, kappa)
+        cones.append(xi)
+        duals.append(eta)
     return Point(
         (v, jnp.zeros(len(form.equality), v.dtype)), form.cones.join(number, cones), form.cones.join(gap, duals)
     )
+
+
+def friction_on_path(bound: Array, slip: Array, kappa: Array) -> tuple[Array, Array]:
+    """xi and eta [n, 1 + k] with xi o eta = kappa e, for bounds [n] of impulses and scaled slips [n, k]."""
+    eps = kappa / (2 * bound)
+    most = (eps + jnp.sqrt(eps * eps + jnp.sum(slip * slip, axis=1)))[:, None]
+    xi = jnp.concatenate([bound[:, None], -bound[:, None] * slip / most], axis=1)
+    return xi, jnp.concatenate([most, slip], axis=1)
 
 
 def impact_problem(form: Form) -> Problem:
