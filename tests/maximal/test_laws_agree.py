@@ -1,0 +1,21 @@
+"""Joint and maximal coordinates on random scenes of benchmarks/laws_agree.py in which both have the same equations."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+from laws_agree import SLIDES, sliding, steps
+
+
+def test_the_hard_laws_agree_where_nothing_turns():
+    """Contacts with and without friction, limits, springs and dampers.
+
+    At a kappa of 1e-6 they are 3e-5 m/s apart, since one of them leaves out contacts that are far away. The exact law is beside the hard one in tests/solvers/test_complementarity.py.
+    """
+    laws = steps(SLIDES, sliding, 50)
+    (v, found, before), (other, also, _) = (laws[name](1e-12, 0.01) for name in ("joint", "maximal"))
+    assert found.all() and also.all()
+    np.testing.assert_allclose(v, other, atol=1e-9)
+    assert np.median(np.abs(v - before).max(axis=1)) > 0.5  # gravity alone is 0.1
