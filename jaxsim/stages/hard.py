@@ -34,7 +34,9 @@ RECOVERY = 1.0  # m/s, rad/s: at most so fast what starts beyond a limit or insi
 RIGID = {"float64": 1e-6, "float32": 1e-4}  # compliance of equalities, relative to the soft law's R
 CORRECTIONS = 1  # of gaps, linear at first, then about where the step ends
 OPENED = 0.1  # of what an impulse adds to its own gap as the step begins, which it has to add to it at the end
-HOLD = 1e-3  # a world whose equations are wrong by more than this is held
+# m/s, m: a world whose equations are wrong by more than this is held. At 20 m/s float32 may stop at 0.01, which harms
+# less than a stop does
+HOLD = 0.02
 
 
 def is_hard(m: Model) -> bool:
