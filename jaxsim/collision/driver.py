@@ -182,8 +182,8 @@ def _convex_tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
     accuracy = Accuracy(m.opt.ccd_tolerance, m.opt.ccd_iterations)
     reach = jnp.concatenate([x.reach for x in tests])
     if least == 1:
-        geoms = tuple(_joined([x.geoms[i] for x in tests]) for i in (0, 1))
-        found = convex_pairs(m, d, served, geoms, reach, accuracy, several)
+        first, second = (_joined([x.geoms[i] for x in tests]) for i in (0, 1))
+        found = convex_pairs(m, d, served, (first, second), reach, accuracy, several)
     else:
         shapes = [_formed(m, d, x, served) for x in tests]
         a, b = jax.tree.map(lambda *x: jnp.concatenate(x), *shapes)

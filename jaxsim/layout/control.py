@@ -6,7 +6,6 @@ from jax import Array, lax
 from jaxsim.layout.evaluate import evaluate, program_size, rule
 from jaxsim.layout.world import World, spread
 
-
 LARGE = 300  # operations from which a branch that no world takes is left out
 
 
@@ -109,9 +108,7 @@ def _cond(eqn, values, n):
             return run()
         nothing = [jnp.zeros((*v.aval.shape, n), v.aval.dtype) for v in eqn.outvars]
         here = (chosen == number).reshape(-1)
-        once = lax.while_loop(
-            lambda s: _any_by_product(s[0]), lambda s: (jnp.zeros_like(s[0]), run()), (here, nothing)
-        )
+        once = lax.while_loop(lambda s: _any_by_product(s[0]), lambda s: (jnp.zeros_like(s[0]), run()), (here, nothing))
         return once[1]
 
     results = [result(i, b) for i, b in enumerate(branches)]
