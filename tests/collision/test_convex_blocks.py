@@ -1,0 +1,64 @@
+"""Pairs that the convex routine takes in blocks: contacts beside MuJoCo's, derivatives, a world with nothing near."""
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+
+import jaxsim as js
+from jaxsim.collision.convex_pairs import BLOCK
+from jaxsim.collision.driver import collide
+from jaxsim.dynamics.kinematics import kinematics
+from jaxsim.layout import batched
+
+COUNT = 9
+
+
+def _pile(rng):
+    """Nine stones side by side in three layers, which makes 36 pairs."""
+    corners = rng.normal(size=(10, 3))
+    corners *= np.array([0.1, 0.08, 0.06]) / np.linalg.norm(corners, axis=1, keepdims=True)
+    vertices = " ".join(f"{x:.6f}" for x in corners.ravel())
+    bodies = "".join(
+        f'<body pos="{0.14 * (i % 3)} 0 {0.09 * (i // 3) + 0.1}"><freejoint/><geom type="mesh" mesh="stone"/></body>'
+        for i in range(COUNT)
+    )
+    return f"""<mujoco><option ccd_iterations="500" ccd_tolerance="1e-10"><flag multiccd="disable"/></option>
+      <asset><mesh name="stone" vertex="{vertices}"/></asset><worldbody>{bodies}</worldbody></mujoco>"""
+
+
+def test_blocks_of_stones(rng):
+    xml = _pile(rng)
+    reference = mujoco.MjModel.from_xml_string(xml)
+    model = js.load(xml)
+    data = js.make_data(model)
+    assert COUNT * (COUNT - 1) // 2 > BLOCK  # more than one block
+
+    def depths(qpos):
+        """Sum over contacts weighted by their places, which shows each of them; and distances."""
+        found = collide(model, kinematics(model, data.replace(qpos=qpos)))
+        on = jax.lax.stop_gradient(found.dist < 0)
+        dist, pos = jnp.where(on, found.dist, 0), jnp.where(on[:, None], found.pos, 0)
+        return jnp.sum(dist) + jnp.sum(pos @ jnp.array([0.3, -0.2, 0.5])), found.dist
+
+    def both(qpos, along):
+        (value, dist), slope = jax.value_and_grad(batched(depths), has_aux=True)(qpos)
+        return value, dist, slope, jax.jvp(lambda q: batched(depths)(q)[0], (qpos,), (along,))[1]
+
+    qpos = data.qpos + 0.005 * jnp.asarray(rng.normal(size=data.qpos.shape))
+    along, eps = jnp.asarray(rng.normal(size=qpos.shape)), 1e-6
+    apart = data.qpos.at[::7].multiply(10.0).at[2::7].multiply(10.0)
+    worlds = jnp.stack([qpos, qpos + eps * along, qpos - eps * along, apart])
+    value, dist, slope, tangent = jax.jit(jax.vmap(both, in_axes=(0, None)))(worlds, along)
+
+    expected = mujoco.MjData(reference)
+    for world in (0, 3):
+        expected.qpos = worlds[world]
+        mujoco.mj_forward(reference, expected)
+        ours = np.sort(dist[world][dist[world] < 0])
+        np.testing.assert_allclose(ours, np.sort(expected.contact.dist), atol=1e-8)
+    assert len(expected.contact.dist) == 0 and (dist[0] < 0).sum() >= 8
+    difference = (value[1] - value[2]) / (2 * eps)
+    np.testing.assert_allclose(tangent[0], difference, rtol=1e-6)
+    np.testing.assert_allclose(slope[0] @ along, tangent[0], rtol=1e-11)
+    assert not slope[3].any()
