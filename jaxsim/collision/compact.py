@@ -40,6 +40,11 @@ def chosen(active: Array, size: int) -> Array:
     return jnp.where(slot < ends[-1:], place, n)
 
 
+def places(active: Array) -> Array:
+    """[n] which slot `chosen` puts each candidate in, if it is active."""
+    return _running(active.astype(jnp.int32)) - 1
+
+
 def _chosen_of_few(active: Array, size: int) -> Array:
     """The same by products of matrices as large as candidates times candidates, and candidates times slots."""
     n = active.shape[0]

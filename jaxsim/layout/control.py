@@ -78,6 +78,21 @@ def _cond_size(eqn, batched):
     return None if not batched[0] or None in sizes or sum(sizes) > LARGE else sum(sizes)
 
 
+def _run_if_any(flags, run, operands, nothing):
+    """What a branch gives of its operands, or nothing, as a loop of one round or none: how many is not known before.
+
+    The barrier ties the operands to the round; else XLA would compute all of it before the loop, whatever is chosen.
+    """
+    worlds = [isinstance(v, World) for v in operands]
+
+    def once(state):
+        rounds, arrays = lax.optimization_barrier((state[0], [v.array if w else v for v, w in zip(operands, worlds)]))
+        return rounds - 1, run([World(x) if w else x for x, w in zip(arrays, worlds)])
+
+    rounds = _any_by_product(flags).astype(jnp.int32)
+    return lax.while_loop(lambda s: s[0] > 0, once, (rounds, nothing))[1]
+
+
 @rule("cond", size=_cond_size)
 def _cond(eqn, values, n):
     """Where worlds may differ in the choice, results are selected; large branches run if any world takes them."""
@@ -101,15 +116,13 @@ def _cond(eqn, values, n):
     lazy = None in sizes or sum(sizes) > LARGE
 
     def result(number, closed):
-        def run():
+        def run(operands):
             return [spread(o, n) for o in evaluate(closed.jaxpr, closed.consts, operands, n)]
 
         if not lazy:
-            return run()
+            return run(operands)
         nothing = [jnp.zeros((*v.aval.shape, n), v.aval.dtype) for v in eqn.outvars]
-        here = (chosen == number).reshape(-1)
-        once = lax.while_loop(lambda s: _any_by_product(s[0]), lambda s: (jnp.zeros_like(s[0]), run()), (here, nothing))
-        return once[1]
+        return _run_if_any((chosen == number).reshape(-1), run, operands, nothing)
 
     results = [result(i, b) for i, b in enumerate(branches)]
     outs = []

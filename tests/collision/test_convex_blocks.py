@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 
 import jaxsim as js
-from jaxsim.collision.convex_pairs import BLOCK
+from jaxsim.collision.convex_pairs import SLOTS
 from jaxsim.collision.driver import collide
 from jaxsim.dynamics.kinematics import kinematics
 from jaxsim.layout import batched
@@ -32,7 +32,7 @@ def test_blocks_of_stones(rng):
     reference = mujoco.MjModel.from_xml_string(xml)
     model = js.load(xml)
     data = js.make_data(model)
-    assert COUNT * (COUNT - 1) // 2 > BLOCK  # more than one block
+    assert COUNT * (COUNT - 1) // 2 > SLOTS  # more than one block
 
     def depths(qpos):
         """Sum over contacts weighted by their places, which shows each of them; and distances."""

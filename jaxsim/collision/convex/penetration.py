@@ -100,15 +100,24 @@ def penetration(a: Shape, b: Shape, reach: Array, accuracy: Accuracy = DEFAULT, 
         accuracy: of the search.
         drums: whether there may be cylinders among them.
     """
-    found = locate(a, b, reach, accuracy, drums)
+    found = locate(a, b, sift(a, b, reach, accuracy), accuracy, drums)
     return penetration_at(a, b, found, corners_of_cores(a, b, found), drums)
 
 
-def locate(a: Shape, b: Shape, reach: Array, accuracy: Accuracy = DEFAULT, drums: bool = True) -> Located:
-    """The search of `penetration`, without derivatives."""
+def sift(a: Shape, b: Shape, reach: Array, accuracy: Accuracy = DEFAULT) -> Simplex:
+    """The first half of the search of `penetration`, without derivatives: how far apart two shapes are, if they are.
+
+    Those that are farther apart than reach [] (m) have the state APART.
+    """
     a, b, reach = lax.stop_gradient((a, b, reach + a.data.radius + b.data.radius))
+    return gjk(difference(a, b), reach, jnp.asarray(accuracy.tolerance, reach.dtype), accuracy.iterations)
+
+
+def locate(a: Shape, b: Shape, known: Simplex, accuracy: Accuracy = DEFAULT, drums: bool = True) -> Located:
+    """The second half, from what the first one found of one pair: how deep in each other they are, if they are, and exactly."""
+    a, b = lax.stop_gradient((a, b))
     shapes = difference(a, b)
-    found = search(shapes, reach, accuracy)
+    found = search(shapes, known, accuracy)
     normal, slid, trusted = _refine(shapes, found, accuracy, drums)
     return Located(found, normal, slid, trusted)
 
@@ -143,10 +152,9 @@ def penetration_at(a: Shape, b: Shape, located: Located, corner: Array, drums: b
     )  # fmt: skip
 
 
-def search(shapes: Difference, reach: Array, accuracy: Accuracy) -> Search:
-    """The feature of the difference that is nearest to the origin, from either side, up to `reach` [] (m)."""
-    tolerance = jnp.asarray(accuracy.tolerance, reach.dtype)
-    s = gjk(shapes, reach, tolerance, accuracy.iterations)
+def search(shapes: Difference, s: Simplex, accuracy: Accuracy) -> Search:
+    """The feature of the difference that is nearest to the origin, from either side."""
+    tolerance = jnp.asarray(accuracy.tolerance, s.x.dtype)
     inside = s.state == OVERLAP
     _, which = largest(s.rows[:, :3])
     corners = [jnp.sum(jnp.where(which[:, None], take(s.rows, TRIANGLES[:, i]), 0), axis=0) for i in range(3)]
@@ -231,7 +239,8 @@ def _refine(shapes: Difference, found: Search, accuracy: Accuracy, drums: bool) 
 
     def unfinished(t: _Trial) -> Array:
         turn = jnp.sum((t.next - t.last) ** 2)  # the last step squares it
-        return (t.step == 0) | (t.step <= REFINEMENTS) & (turn > 0.01 * jnp.finfo(turn.dtype).eps)
+        going = (t.step == 0) | (t.step <= REFINEMENTS) & (turn > 0.01 * jnp.finfo(turn.dtype).eps)
+        return found.near & going
 
     zero = jnp.zeros((), found.normal.dtype)
     unslid = jnp.zeros((2, 3), zero.dtype)
@@ -239,5 +248,5 @@ def _refine(shapes: Difference, found: Search, accuracy: Accuracy, drums: bool) 
     t = lax.while_loop(unfinished, step, start)
     slack = 64 * jnp.finfo(zero.dtype).eps * shapes.scale + 0.1 * accuracy.tolerance
     still = jnp.sum((t.next - t.last) ** 2) < STILL  # between two normals to and fro, the last one may be the good one
-    trusted = still & (t.planes >= t.first - slack) & (jnp.abs(t.dist - t.planes) <= slack)
+    trusted = found.near & still & (t.planes >= t.first - slack) & (jnp.abs(t.dist - t.planes) <= slack)
     return jnp.where(trusted, t.last, found.normal), jnp.where(trusted, t.slid, 0), trusted
