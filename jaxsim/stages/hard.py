@@ -118,7 +118,7 @@ def unsearched(d: Data) -> Outcome:
 
 
 def settings_of(m: Model, v: Array) -> Settings:
-    """The solver's options: as many iterations as MuJoCo's solvers, and what floats can tell apart at velocities v [nv]."""
+    """The solver's options: iterations as for MuJoCo's solvers, and what floats can tell apart at velocities v [nv]."""
     dtype = m.opt.timestep.dtype
     eps = float(jnp.finfo(dtype).eps)
     digits = eps * jnp.maximum(100, 20 * jnp.max(jnp.abs(v), initial=0))

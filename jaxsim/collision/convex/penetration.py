@@ -114,7 +114,7 @@ def sift(a: Shape, b: Shape, reach: Array, accuracy: Accuracy = DEFAULT) -> Simp
 
 
 def locate(a: Shape, b: Shape, known: Simplex, accuracy: Accuracy = DEFAULT, drums: bool = True) -> Located:
-    """The second half, from what the first one found of one pair: how deep in each other they are, if they are, and exactly."""
+    """The second half, from what the first one found: how deep in each other they are, if they are, and exactly."""
     a, b = lax.stop_gradient((a, b))
     shapes = difference(a, b)
     found = search(shapes, known, accuracy)
