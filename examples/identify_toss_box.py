@@ -138,6 +138,9 @@ def main() -> None:
     draw(Path(args.out), "height of three tosses that were held out (m)", "time (s)", lines)
     before = corners(dict(zip(wanted.names, np.asarray(truth) * off)))
     errors, friction = corners(found.values), found.values["friction:floor"]
+    exactly = dict(zip(wanted.names, np.asarray(truth)))
+    ratios = np.array([(found.values[name] - exactly[name]) / found.deviations[name] for name in wanted.names])
+    print(f"errors are {np.sqrt(np.mean(ratios**2)):.1f} stated deviations, at most {np.abs(ratios).max():.1f}")
     print(f"noise {found.noise:.2f} of what is given; friction {friction:.3f}")
     print(f"corners off by {errors.mean():.1%} of half a side, at most {errors.max():.1%}; before {before.mean():.1%}")
     assert errors.max() < 0.05 and abs(friction / FRICTION - 1) < 0.05

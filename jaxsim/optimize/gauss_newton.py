@@ -35,8 +35,8 @@ class System(NamedTuple):
     """The normal equations of n parameters and N windows with k unknowns each, and what they were made from.
 
     Attributes:
-        H: J'J of theta [n, n], weighted, as all that follow.
-        g: J'r of theta [n].
+        H: J'J of theta, of each window [N, n, n], weighted, as all that follow.
+        g: J'r of theta, of each window [N, n].
         own_H: J'J of each window's own unknowns [N, k, k].
         own_g: J'r of those [N, k].
         mixed: J'J between those and theta [N, k, n].
@@ -60,7 +60,8 @@ class Fit(NamedTuple):
         theta: parameters [n].
         own: unknowns of the windows [N, k].
         system: the normal equations there.
-        information: of theta, the windows' own unknowns eliminated: weighted J'J [n, n].
+        information: of theta, by window, its own unknowns eliminated: weighted J'J [N, n, n].
+        scores: J'r of the same [N, n]; they add up to nothing where no bound holds.
         history: weighted mean square of the residuals before each iteration [iterations].
         converged: whether the steps became small.
     """
@@ -69,6 +70,7 @@ class Fit(NamedTuple):
     own: Array
     system: System
     information: Array
+    scores: Array
     history: np.ndarray
     converged: bool
 
@@ -78,7 +80,8 @@ class _Step(NamedTuple):
     own: Array
     size: Array  # of an undamped step, relative to 1 + |theta|
     known: Array  # the same in standard deviations of theta, squared
-    information: Array
+    information: Array  # of each window
+    scores: Array
 
 
 def fit(
@@ -114,7 +117,7 @@ def fit(
             held = False
             continue
         if converged or len(history) == iterations or damping > MOST_DAMPING:
-            return Fit(theta, own, system, step.information, np.array(history), converged)
+            return Fit(theta, own, system, step.information, step.scores, np.array(history), converged)
         history.append(float(_mean_square(system.residuals, system.weights)))
         moved = own if held else own + step.own
         tried = linearise(theta + step.theta, moved)
@@ -149,10 +152,11 @@ def linearised(residuals: Callable[[Array, Array], Array], theta: Array, own: Ar
     J, r = jax.jacfwd(moved, has_aux=True)(none)
     sound = jnp.all(jnp.isfinite(r), axis=1) & jnp.all(jnp.isfinite(J), axis=(1, 2))
     clean, slopes = jnp.where(sound[:, None], r, 0), jnp.where(sound[:, None, None], J, 0)
+    r = jnp.where(sound[:, None], r, jnp.inf)  # a window without derivatives does not count in the loss either
     weights = jnp.where(sound, _weights(r) if robust else 1.0, 0)
     H = jnp.einsum("w,wma,wmb->wab", weights, slopes, slopes)
     g = jnp.einsum("w,wma,wm->wa", weights, slopes, clean)
-    return System(H[:, :n, :n].sum(0), g[:, :n].sum(0), H[:, n:, n:], g[:, n:], H[:, n:, :n], weights, r)
+    return System(H[:, :n, :n], g[:, :n], H[:, n:, n:], g[:, n:], H[:, n:, :n], weights, r)
 
 
 def _held(system: System) -> System:
@@ -202,7 +206,7 @@ def _mean_square(r: Array, weights: Array) -> Array:
 
 
 def _reduced(system: System, damping: Array) -> tuple[Array, Array, Array, Array]:
-    """The system of theta alone, and how the windows' own unknowns, with dampings [N], follow: first + slope theta."""
+    """The systems of theta alone, by window, and how own unknowns, with dampings [N], follow: first + slope theta."""
     k = system.own_H.shape[1]
     if not k:
         return system.H, system.g, system.own_g, system.mixed
@@ -212,28 +216,29 @@ def _reduced(system: System, damping: Array) -> tuple[Array, Array, Array, Array
     rights = -jnp.concatenate([system.own_g[:, :, None], system.mixed], axis=2)
     follow = jax.vmap(inverse)(dead) @ rights
     first, slope = follow[:, :, 0], follow[:, :, 1:]
-    H = system.H + jnp.einsum("wka,wkb->ab", system.mixed, slope)
-    return 0.5 * (H + H.T), system.g + jnp.einsum("wka,wk->a", system.mixed, first), first, slope
+    H = system.H + jnp.einsum("wka,wkb->wab", system.mixed, slope)
+    return 0.5 * (H + H.mT), system.g + jnp.einsum("wka,wk->wa", system.mixed, first), first, slope
 
 
 @jax.jit
 def _step(system: System, damping: Array, own_damping: Array, theta: Array, low: Array, high: Array) -> _Step:
     """A damped step within bounds, and how large one without damping would be, which makes any step small."""
-    change, own, _ = _damped(system, damping, jnp.maximum(own_damping, damping), low - theta, high - theta)
-    newton, _, information = _damped(system, 0.0, 0 * own_damping, low - theta, high - theta)
+    change, own, *_ = _damped(system, damping, jnp.maximum(own_damping, damping), low - theta, high - theta)
+    newton, _, information, scores = _damped(system, 0.0, 0 * own_damping, low - theta, high - theta)
     size = jnp.max(jnp.abs(newton) / (1 + jnp.abs(theta)))
     variance = jnp.maximum(_mean_square(system.residuals, system.weights), jnp.finfo(theta.dtype).tiny)
-    return _Step(change, own, size, newton @ information @ newton / variance, information)
+    known = newton @ information.sum(0) @ newton / variance
+    return _Step(change, own, size, known, information, scores)
 
 
 def _damped(
     system: System, damping: Array | float, own_damping: Array, low: Array, high: Array
-) -> tuple[Array, Array, Array]:
-    """Changes of theta [n] within bounds and of the windows' own unknowns [N, k]; the matrix of theta alone [n, n]."""
-    H, g, first, slope = _reduced(system, own_damping)
-    diagonal = jnp.diagonal(system.H)
+) -> tuple[Array, Array, Array, Array]:
+    """Changes of theta [n] within bounds and of own unknowns [N, k]; the systems of theta alone [N, n, n], [N, n]."""
+    parts, scores, first, slope = _reduced(system, own_damping)
+    H, g, diagonal = parts.sum(0), scores.sum(0), jnp.diagonal(system.H.sum(0))
     floor = jnp.maximum(1e-12 * jnp.max(diagonal), jnp.finfo(H.dtype).tiny)
     scale = jnp.sqrt(jnp.maximum(diagonal, floor))  # so that units of theta do not matter
     scaled = H / scale[:, None] / scale[None] + (damping + 1e-14) * jnp.eye(len(g), dtype=H.dtype)
     change = box_qp(scaled, g / scale, low * scale, high * scale).x / scale
-    return change, first + slope @ change, H
+    return change, first + slope @ change, parts, scores

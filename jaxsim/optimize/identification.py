@@ -12,12 +12,10 @@ import jaxsim as js
 from jaxsim.optimize.gauss_newton import Fit, System, fit, linearised
 from jaxsim.optimize.parameters import Parameters, Transform, parameters
 from jaxsim.optimize.trajectory import displaced, faultless
+from jaxsim.optimize.uncertainty import certainty, wider
 from jaxsim.optimize.windows import Windows, deviation, seen
 
 Array = jax.Array
-
-WITHOUT_EFFECT = 1e-7  # sensitivity to a parameter relative to the largest, below which it is called without effect
-CONFOUNDED = 1e-9  # eigenvalue of the correlation of sensitivities below which their parameters cannot be told apart
 
 
 class Identified(NamedTuple):
@@ -25,7 +23,8 @@ class Identified(NamedTuple):
 
     Attributes:
         values: name -> number, in its own unit.
-        deviations: name -> standard deviation of that, from the residuals; infinite where the records say nothing.
+        deviations: name -> standard deviation of that, from the residuals and from how far windows disagree, whichever
+            says more (see `uncertainty`); infinite where the records say nothing.
         covariance: of all values in the order of their names [n, n].
         without_effect: names of parameters that no residual depends on; they keep the values they had.
         confounded: groups of names of which the records only say something together.
@@ -158,20 +157,10 @@ def _spread(model: js.Model, windows: Windows) -> dict[str, np.ndarray]:
 
 def _summary(wanted: Parameters, fitted: Fit, model: js.Model, values: np.ndarray, slopes: np.ndarray) -> Identified:
     """Numbers by name, how well they are known, and which are not."""
-    names, information = wanted.names, np.asarray(fitted.information)
-    effect = np.sqrt(np.maximum(np.diag(information), 0))
-    active = effect > WITHOUT_EFFECT * effect.max(initial=0)
-    correlation = information[np.ix_(active, active)] / np.outer(effect[active], effect[active])
-    eigenvalues, vectors = np.linalg.eigh(correlation)
-    clear = eigenvalues > CONFOUNDED
-    groups = [_group(names, active, vector) for vector in vectors[:, ~clear].T]
-    weights, r = np.asarray(fitted.system.weights), np.asarray(fitted.system.residuals)
-    square = np.where(weights[:, None] > 0, r, 0) ** 2
-    freedom = max(weights.sum() * (r.shape[1] - fitted.own.shape[1]) - active.sum(), 1)
-    variance = float((weights[:, None] * square).sum() / freedom)
-    inverse = (vectors[:, clear] / eigenvalues[clear]) @ vectors[:, clear].T / np.outer(effect[active], effect[active])
-    own = slopes[:, active]
-    covariance = variance * own @ inverse @ own.T
+    names, known = wanted.names, certainty(fitted)
+    active, own = known.active, slopes[:, known.active]
+    groups = [_group(names, active, vector) for vector in known.unclear]
+    covariance = wider(own @ known.model @ own.T, own @ known.between @ own.T)
     unknown = ~active
     unknown[[names.index(name) for group in groups for name in group]] = True
     deviations = np.where(unknown, np.inf, np.sqrt(np.maximum(np.diag(covariance), 0)))
@@ -183,8 +172,8 @@ def _summary(wanted: Parameters, fitted: Fit, model: js.Model, values: np.ndarra
         confounded=tuple(groups),
         theta=np.asarray(fitted.theta),
         model=model,
-        weights=weights,
-        noise=float(np.sqrt(variance)),
+        weights=np.asarray(fitted.system.weights),
+        noise=known.noise,
         history=fitted.history,
         iterations=len(fitted.history),
         converged=fitted.converged,
