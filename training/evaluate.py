@@ -1,6 +1,7 @@
 """Evaluate the policy of a run: `python -m training.evaluate runs/cp`.
 
-Worlds start anew and follow the policy's mean action for one episode each; training goes on untouched. Writes
+Worlds start anew and follow the policy's mean action for one episode each; training goes on untouched. Where models
+differ in training they do so here as well, in as many more episodes, whose numbers have names of their own. Writes
 evaluation.json, policy.zip (for `jaxsim simulate --policy`) and a self-contained player, policy.html, into the folder
 of the run.
 """
@@ -9,6 +10,7 @@ import argparse
 import functools
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from jax import lax
 
 from jaxsim import envs
 from jaxsim.viewer import Trajectory, write_player
-from training import hosts, loop, run
+from training import hosts, loop, run, variants
 from training.config import ConfigError
 from training.experiment import Experiment, Task
 
@@ -28,7 +30,9 @@ Array = jax.Array
 SHOWN = 4  # worlds in the player
 
 
-def evaluate(learner: Any, state: Any, length: int, worlds: int, seed: int) -> tuple[dict[str, Any], Trajectory]:
+def evaluate(
+    learner: Any, state: Any, length: int, worlds: int, seed: int, changes: Mapping[str, variants.Change] | None = None
+) -> tuple[dict[str, Any], Trajectory]:
     """How a policy does.
 
     Args:
@@ -37,22 +41,25 @@ def evaluate(learner: Any, state: Any, length: int, worlds: int, seed: int) -> t
         length: of an episode, in steps.
         worlds: how many, one episode each.
         seed: of their starts.
+        changes: in which their models differ; by default all have the environment's own.
 
     Returns:
         Statistics of the returns and lengths, and the motion of the first few worlds.
     """
-    env = envs.Episode(envs.Vector(learner.env.unwrapped), length)
+    # another seed than that of the starts: both would be the same numbers
+    env, models = variants.wrapped(learner.env.unwrapped, changes or {}, worlds, seed + 1)
+    env = envs.Episode(env, length)
 
     def step(carry, _):
         world, alive, score, lasted = carry
-        world = env.step(world, learner.act(state, world.obs))
+        world = env.step(world, learner.act(state, world.obs), models)
         score, lasted = score + alive * world.reward, lasted + alive
         seen = (world.data.xpos[:SHOWN], world.data.xquat[:SHOWN], world.reward[:SHOWN])
         return (world, alive * (1 - world.done), score, lasted), seen
 
     @jax.jit
     def episode(keys):
-        world = env.reset(keys)
+        world = env.reset(keys, models)
         one = jnp.ones_like(world.reward)
         return lax.scan(step, (world, one, 0 * one, 0 * one), length=length)
 
@@ -87,6 +94,9 @@ def finish(learner: Any, state: Any, config: Experiment, folder: Path, worlds: i
     # what a policy is made of; the worlds are shared between hosts
     state = jax.device_put(jax.device_get(state._replace(worlds=None)), jax.local_devices()[0])
     found, motion = evaluate(learner, state, learner.length, worlds, seed)
+    if config.randomise:
+        varied, _ = evaluate(learner, state, learner.length, worlds, seed, config.randomise)
+        found |= {f"randomised_{name}": x for name, x in varied.items()}
     write(folder, learner, state, found, motion, config.env)
     print(json.dumps(found))
 

@@ -1,12 +1,14 @@
 """Domain randomisation by an experiment's settings."""
 
+import json
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from point_mass import PointMass
 
-from training import run
+from training import evaluate, run, variants
 from training.config import ConfigError
 from training.experiment import Task
 from training.sharing import Program
@@ -42,6 +44,31 @@ def test_each_world_has_a_model_of_its_own(algorithm, tmp_path, monkeypatch, flo
     state = learner.env.reset(jax.random.split(jax.random.key(0), 8), start.worlds.models)
     pushed = learner.env.step(state, jnp.ones((8, 1)), start.worlds.models)
     np.testing.assert_allclose(pushed.data.velocity - state.data.velocity, 0.5 / mass[:, 1], rtol=1e-5)
+
+
+def test_evaluation_plays_models_that_differ_too(tmp_path, monkeypatch, float32):
+    """With all masses 2 it is that of a model whose mass is 2; a run's own numbers stand beside the nominal ones."""
+    monkeypatch.setattr(Task, "make", lambda self: PointMass())
+    path = tmp_path / "experiment.yaml"
+    path.write_text(EXPERIMENT.format(algorithm="cem", more=OF["cem"]))
+    config = run.read("cem", path, {})
+    learner = run.make(config)
+    state = learner.init(jax.random.key(0))._replace(weights=jnp.array([[-1.0, -1.0]]))
+    evaluate.finish(learner, state, config, tmp_path, worlds=16)
+    found = json.loads((tmp_path / "evaluation.json").read_text())
+
+    def played(learner, changes=None):
+        return evaluate.evaluate(learner, state, learner.length, 16, 1000, changes)[0]
+
+    model = learner.env.model
+    heavy = run.make(config, PointMass(model=model.replace(body_mass=model.body_mass.at[1].set(2))))
+    varied = played(learner, {"body_mass:point": variants.Change(uniform=(2.0, 2.0))})
+    assert varied == pytest.approx(played(heavy), rel=1e-5)
+    nominal = {name: found.pop(name) for name in varied}
+    assert nominal == pytest.approx(played(learner), rel=1e-5)
+    assert found.keys() == {f"randomised_{name}" for name in varied}
+    means = nominal["return_mean"], varied["return_mean"], found["randomised_return_mean"]
+    assert np.diff(np.sort(means)).min() > 1e-3 * abs(means[0]), means
 
 
 def test_mistakes_are_named(tmp_path):
