@@ -211,4 +211,23 @@ def _gather(eqn, values, n):
 
 _SAME = _unary(lambda params, rank: params)  # axes keep their numbers, the world axis coming last
 rule("squeeze", "split", "rev", size=one)(_SAME)
-rule("argmax", "argmin", "cumsum")(_SAME)
+rule("cumsum")(_SAME)
+
+SHORT = 8  # elements up to which XLA's own way to find the largest serves as well
+
+
+@rule("argmax", "argmin")
+def _first_best(eqn, values, n):
+    """The largest or least element, then the first that is no worse: both vectorise over worlds, XLA's pairs do not."""
+    (axis,), x = eqn.params["axes"], values[0].array
+    size, kind = x.shape[axis], eqn.params["index_dtype"]
+    if size <= SHORT:
+        return _SAME(eqn, values, n)
+    most = eqn.primitive.name == "argmax"
+
+    def first(x):
+        best = (jnp.max if most else jnp.min)(x, axis=axis, keepdims=True)
+        worse = x < best if most else x > best
+        return jnp.min(jnp.where(worse, size - 1, lax.broadcasted_iota(kind, x.shape, axis)), axis=axis)
+
+    return [World(settled(first)(x))]
