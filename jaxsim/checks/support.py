@@ -125,12 +125,6 @@ def _elements(m: Model) -> Iterator[tuple[str, int, str]]:
         )
     for sensor, geom in unfelt(m):
         yield "sensor", sensor, f"the touch of a geom of type {geom.name.lower()} is not simulated; remove the sensor"
-    for i in np.flatnonzero((m.sensor_type == SensorType.INSIDESITE) & (m.sensor_intprm[:, 0] != 0)):
-        yield (
-            "sensor",
-            int(i),
-            "enclosed (how far the whole of an object is inside) is not simulated; remove the sensor",
-        )
     for i in np.flatnonzero((np.asarray(m.sensor_delay) > 0) & (m.opt.integrator == Integrator.RK4)):
         yield (
             "sensor",

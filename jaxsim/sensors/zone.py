@@ -1,4 +1,4 @@
-"""Sensors of whether something is in the zone of a site (mj_sensorPos): a decision, whose derivative is zero."""
+"""Sensors of whether an object is in the zone of a site (mj_sensorPos): a decision, whose derivative is zero."""
 
 import jax
 import numpy as np
@@ -9,13 +9,22 @@ from jaxsim.collision.inside import inside
 from jaxsim.core.data import Data
 from jaxsim.core.enums import GeomType
 from jaxsim.core.model import Model
+from jaxsim.sensors.enclosure import enclosures
 from jaxsim.sensors.frame import object_frames
 
 Array = jax.Array
 
 
 def inside_sites(m: Model, d: Data, s: np.ndarray) -> Array:
-    """INSIDESITE [n]: 1 where the centre of the object is in the zone of the site, else 0."""
+    """INSIDESITE [n]: 1 where the centre of the object is in the zone, else 0; or how far the whole is enclosed (m)."""
+    whole = m.sensor_intprm[s, 0] != 0
+    groups = [(np.flatnonzero(whole), enclosures(m, d, s[whole]))] if whole.any() else []
+    if not whole.all():
+        groups.append((np.flatnonzero(~whole), _centres_inside(m, d, s[~whole])))
+    return gather_groups(groups, len(s))
+
+
+def _centres_inside(m: Model, d: Data, s: np.ndarray) -> Array:
     pos = object_frames(m, d, m.sensor_objtype[s], m.sensor_objid[s]).pos
     zone = in_sites(m, d, m.sensor_refid[s], pos[:, None])
     return zone[:, 0].astype(d.qpos.dtype)

@@ -4,7 +4,6 @@ import jax
 import mujoco
 import numpy as np
 import oracle
-import pytest
 
 import jaxsim as js
 from jaxsim.dynamics.com import com_pos
@@ -116,11 +115,3 @@ def test_signed_distance_fields_are_seen():
     seen = jax.jit(js.forward)(model, js.make_data(model)).sensordata
     assert (d.sensordata.reshape(4, 7)[:, 0] > 0).all()
     np.testing.assert_allclose(seen, d.sensordata, rtol=1e-9, atol=1e-9)
-
-
-def test_how_far_objects_are_enclosed_is_refused():
-    """MuJoCo searches for that, and does not always find it."""
-    sensor = '<insidesite site="s" objtype="geom" objname="g" enclosed="true"/>'
-    bodies = '<site name="s" size=".5"/><body><freejoint/><geom name="g" size=".1"/></body>'
-    with pytest.raises(js.MjcfError, match="enclosed"):
-        js.load(f"<mujoco><worldbody>{bodies}</worldbody><sensor>{sensor}</sensor></mujoco>")

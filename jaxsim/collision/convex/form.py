@@ -66,15 +66,26 @@ def is_large(t: Topology, geom: int) -> bool:
 def library(t: Topology, geoms: tuple[int, ...], least: int = 1) -> Library:
     """The cores of some geoms, all with as many points as the largest has, and at least so many."""
     key = [int(t.geom_dataid[g]) if t.geom_type[g] == G.MESH else -1 - int(t.geom_type[g]) for g in geoms]
+    return _library(t, t.geom_type, geoms, key, least)
+
+
+@per_topology
+def library_of_sites(t: Topology, sites: tuple[int, ...]) -> Library:
+    """The cores of some sites, whose `forms` follow from the sizes of all sites."""
+    return _library(t, t.site_type, sites, [-1 - int(t.site_type[i]) for i in sites], 1)
+
+
+def _library(t: Topology, kind: np.ndarray, chosen: tuple[int, ...], key: list[int], least: int) -> Library:
+    """The cores with given keys of chosen objects, from the types of all."""
     cores = sorted(set(key))
-    row = np.full(t.ngeom, -1, np.int32)
-    row[list(geoms)] = [cores.index(k) for k in key]
+    row = np.full(len(kind), -1, np.int32)
+    row[list(chosen)] = [cores.index(k) for k in key]
     tables = [_core(t, k) for k in cores]
     most = max(least, *(len(x) for x in tables))
     table = np.stack([filled_up(x, most) for x in tables])
-    kinds = tuple(sorted({int(t.geom_type[g]) for g in geoms}))
+    kinds = tuple(sorted({int(kind[i]) for i in chosen}))
     return Library(
-        kinds, np.asarray(t.geom_type, np.int32), row, table[..., :3], table[..., 3].astype(np.int32), polygons_of(t)
+        kinds, np.asarray(kind, np.int32), row, table[..., :3], table[..., 3].astype(np.int32), polygons_of(t)
     )
 
 

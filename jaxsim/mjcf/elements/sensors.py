@@ -65,6 +65,7 @@ SENSORS = {
 CONTACT_SIZES = (1, 3, 3, 1, 3, 3, 3, 3, 3)
 FORCES, VELOCITIES, NETFORCE = 0b0_0000_0110, 0b1_1000_0000, 3
 RAY_SIZES = (1, 3, 3, 3, 3, 1)
+COMPACT = (GeomType.SPHERE, GeomType.CAPSULE, GeomType.ELLIPSOID, GeomType.CYLINDER, GeomType.BOX, GeomType.MESH)
 
 _OBJECTS = ("site", "camera", "joint", "tendon", "actuator", "body", "geom")
 
@@ -127,6 +128,20 @@ def _insidesite(sensor: Item, index: Index) -> None:
     sensor.intprm[0] = int(sensor.enclosed)
     if sensor.enclosed:
         sensor.datatype = DataType.REAL
+        _check_enclosed(sensor)
+
+
+def _check_enclosed(sensor: Item) -> None:
+    """Only what is convex and ends somewhere has a depth in something else."""
+    obj = sensor.obj
+    if obj.kind == "camera":
+        raise Fault("enclosed: a camera has no extent")
+    solids = obj.contents["geom"] if obj.kind == "body" else [obj]
+    if not solids:
+        raise Fault(f"enclosed: body {obj.name!r} needs at least one geom")
+    for solid in (*solids, sensor.ref):
+        if solid.type not in COMPACT:
+            raise Fault(f"enclosed: {solid.kind} {solid.name!r} is not a convex shape of finite size")
 
 
 def _camprojection(sensor: Item, index: Index) -> None:
