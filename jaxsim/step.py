@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 
+from jaxsim.algebra.blocks import dense
 from jaxsim.core.data import Data
 from jaxsim.core.enums import ContactGradient
 from jaxsim.core.model import Model
@@ -57,8 +58,19 @@ def _repeated_step(known: Any, model: Model, data: Data) -> tuple[Data, Any]:
 
 
 _forward_batched = batched(_forward, _repeated_forward)
-solved_step = batched(_step, _repeated_step)  # Data, and what was solved for, which counts as constant
+_step_batched = batched(_step, _repeated_step)
 _inverse_batched = batched(inverse_stage)
+
+
+def solved_step(model: Model, data: Data) -> tuple[Data, Any]:
+    """The Data of a step, and what was solved for, which counts as constant."""
+    stepped, solved = _step_batched(model, data)
+    return whole(stepped), solved
+
+
+def whole(data: Data) -> Data:
+    """With all of qM [nv, nv], of which stages have blocks where trees are many."""
+    return data.replace(qM=dense(data.qM))
 
 
 @jax.jit
@@ -73,7 +85,7 @@ def forward(model: Model, data: Data) -> Data:
         `data` with every derived field up to date, from xpos to qacc and sensordata.
     """
     check("forward", model, data)
-    return _forward_batched(model, data)
+    return whole(_forward_batched(model, data))
 
 
 @jax.jit
@@ -103,4 +115,4 @@ def inverse(model: Model, data: Data) -> Data:
         `data` with `qfrc_inverse` [nv] (N, N m) and qfrc_constraint, and the stages before them.
     """
     check("inverse", model, data)
-    return _inverse_batched(model, data)
+    return whole(_inverse_batched(model, data))

@@ -68,7 +68,7 @@ class Blocks:
         before = 0
         for part in self.parts:
             k, w, _ = part.shape
-            wide = part[:, :, None] * jnp.eye(k, dtype=part.dtype)[:, None, :, None]
+            wide = jnp.where(np.eye(k, dtype=bool)[:, None, :, None], part[:, :, None], 0)
             after = self.groups.nv - before - k * w
             rows.append(jnp.pad(wide.reshape(k * w, k * w), ((0, 0), (before, after))))
             before += k * w
@@ -86,6 +86,11 @@ Matrix: TypeAlias = Array | Blocks
 def times(matrix: Matrix, x: Array) -> Array:
     """A matrix [nv, nv] times x [nv]."""
     return matrix.times(x) if isinstance(matrix, Blocks) else lax.dot(matrix, x, precision=lax.Precision.HIGHEST)
+
+
+def dense(matrix: Matrix) -> Array:
+    """[nv, nv] with all zeros."""
+    return matrix.dense() if isinstance(matrix, Blocks) else matrix
 
 
 def trace(matrix: Matrix) -> Array:

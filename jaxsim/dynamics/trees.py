@@ -68,7 +68,10 @@ def _chains(t: Topology) -> list[np.ndarray]:
 
 
 def mass_matrix(m: Model, d: Data, ten_J: Array) -> tuple[Data, Matrix]:
-    """Data with qM [nv, nv], and the same matrix as the solvers take it, from cinert, cdof and ten_J [ntendon, nv]."""
+    """Data with qM, and the same matrix as the solvers take it, from cinert, cdof and ten_J [ntendon, nv].
+
+    Where trees are many qM has their blocks only, until an evaluation is done: most of [nv, nv] would be zeros.
+    """
     groups = trees_of(m)
     if groups is None:
         d = tendon_armature(m, crb(m, d), ten_J)
@@ -78,7 +81,7 @@ def mass_matrix(m: Model, d: Data, ten_J: Array) -> tuple[Data, Matrix]:
     blocks = with_diagonal(blocks, joint_armature(m))
     if m.ntendon:
         blocks = blocks + _masked(m.topology, gram_within(groups, ten_J, armature_of_tendons(m)))
-    return d.replace(qM=blocks.dense()), blocks
+    return d.replace(qM=blocks), blocks
 
 
 def on_chains_of_trees(t: Topology, force: Array, cdof: Array) -> Blocks:

@@ -6,7 +6,7 @@ from jax import lax
 
 from jaxsim.layout.evaluate import live_bytes
 from jaxsim.layout.regions import evaluate_in_regions
-from jaxsim.layout.unstable import ClosedJaxpr
+from jaxsim.layout.unstable import ClosedJaxpr, without_dead
 from jaxsim.layout.world import World, settled, spread
 
 Array = jax.Array
@@ -30,15 +30,20 @@ def in_chunks(closed: ClosedJaxpr, size: int, mapped: tuple[bool, ...], operands
         operands: of the program.
     """
 
+    own = next((i for i, (x, m) in enumerate(zip(operands, mapped)) if m and x.size), None)  # to know a batch by
+    keep = [i == own for i in range(len(mapped))]
+    needed, used = without_dead(closed, [True] * len(closed.out_avals), keep)
+    batched = [m for m, u in zip(mapped, used) if u]
+
     def worlds_last(*xs):
-        n = next(x.shape[-1] for x, m in zip(xs, mapped) if m)
-        values = [World(x) if m else x for x, m in zip(xs, mapped)]
-        return [spread(x, n) for x in evaluate_in_regions(closed.jaxpr, closed.consts, values, n)]
+        values = [World(x) if m else x for x, m in zip(xs, batched)]
+        return [spread(x, width) for x in evaluate_in_regions(needed.jaxpr, needed.consts, values, width)]
 
     unit = settled(worlds_last)  # one unit, so that it is the same program wherever it runs
 
     def moved(*xs):
-        outs = unit(*[jnp.moveaxis(x, 0, -1) if m else x for x, m in zip(xs, mapped)])
+        read = [x for x, u in zip(xs, used) if u]  # XLA would turn round the others too
+        outs = unit(*[jnp.moveaxis(x, 0, -1) if m else x for x, m in zip(read, batched)])
         return [jnp.moveaxis(x, -1, 0) for x in outs]
 
     width = min(_widest(closed), max(LEAST, -(-size // LANES) * LANES))

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jaxsim.algebra.blocks import dense
 from jaxsim.algebra.select import put, take
 from jaxsim.algebra.tree import dof_chain
 from jaxsim.core.data import Data
@@ -31,7 +32,7 @@ def euler_diagonal(m: Model, d: Data) -> Array | None:
 def implicit_matrix(m: Model, d: Data, mid: Intermediate) -> Array:
     """M - h dF/dv [nv, nv] for all smooth forces F, those of the bias too."""
     h = m.opt.timestep
-    matrix = d.qM + _damping_matrix(m, d, mid) + h * bias_slope(m, d, mid.cdof_dot)
+    matrix = dense(d.qM) + _damping_matrix(m, d, mid) + h * bias_slope(m, d, mid.cdof_dot)
     if has_fluid(m):
         matrix = matrix - h * fluid_slope(m, d, np.ones(m.nbody, bool))
     return matrix
@@ -43,13 +44,13 @@ def implicitfast_matrix(m: Model, d: Data, mid: Intermediate, bodies: np.ndarray
     The last differs in the blocks of lone free bodies [k], which need not be symmetric (see `free_blocks`).
     """
     more = _damping_matrix(m, d, mid)
-    matrix = d.qM + more
+    matrix = dense(d.qM) + more
     if not has_fluid(m):
         return more, matrix, matrix
     alone = np.isin(np.arange(m.nbody), bodies)
     drag = m.opt.timestep * fluid_slope(m, d, alone)
     more = more - drag * jnp.asarray(~alone[m.dof_bodyid], drag.dtype)[:, None]
-    return more, d.qM + more, matrix - drag
+    return more, dense(d.qM) + more, matrix - drag
 
 
 def continuous_acceleration(m: Model, d: Data, mid: Intermediate) -> Array:
@@ -116,7 +117,7 @@ def free_blocks(m: Model, d: Data, matrix: Array, bodies: np.ndarray) -> tuple[n
 
 def _damping_matrix(m: Model, d: Data, mid: Intermediate) -> Array:
     """-h dF/dv [nv, nv] of the dampers of joints and tendons and of the actuators."""
-    h, more = m.opt.timestep, jnp.zeros_like(d.qM)
+    h, more = m.opt.timestep, jnp.zeros((m.nv, m.nv), d.qpos.dtype)
     if not m.opt.disables(DisableBit.DAMPER):
         more = _add_diagonal(more, h * poly_force_slope(*damping(m), d.qvel, odd=True))
         if m.ntendon:

@@ -1,7 +1,6 @@
 """Inverse dynamics: from accelerations to the forces that cause them (mj_inverse)."""
 
-from jax import lax
-
+from jaxsim.algebra.blocks import times
 from jaxsim.constraint.rows import adhesion_of
 from jaxsim.core.data import Data
 from jaxsim.core.enums import EnableBit
@@ -44,5 +43,5 @@ def inverse(m: Model, d: Data) -> Data:
     if is_discrete(m):
         inertial = inertial_force(m, d, mid)
     else:
-        inertial = lax.dot(d.qM, d.qacc, precision=lax.Precision.HIGHEST)
+        inertial = times(d.qM, d.qacc)
     return d.replace(qacc=given, qfrc_inverse=inertial + d.qfrc_bias - d.qfrc_passive - d.qfrc_constraint)

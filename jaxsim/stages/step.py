@@ -53,7 +53,8 @@ def _recover(model: Model, data: Data, bad: Array) -> Data:
     """
     count = counted(data.warning, WarningType.BADQACC, bad)
     if not model.opt.disables(DisableBit.AUTORESET):
-        data = _select(bad, _initial(model, data, derived=True), data).replace(peak=data.peak)
+        fresh = _initial(model, data, derived=True).replace(qM=jax.tree.map(jnp.zeros_like, data.qM))
+        data = _select(bad, fresh, data).replace(peak=data.peak)
     return data.replace(warning=count)
 
 

@@ -77,7 +77,7 @@ BODY = '<worldbody><body name="b"><joint name="j"/><geom name="g" size="1"/><sit
         ("<mujoco><default><default/></default></mujoco>", "attribute 'class' is missing"),
         (
             '<mujoco><default><geom name="g"/></default></mujoco>',
-            "unknown attribute 'name' in a default class",
+            "attribute 'name' cannot be given in a default class",
         ),
         (
             '<mujoco><default><default class="red"/></default>'

@@ -71,8 +71,9 @@ def _values(element: Element, key: str, in_default: bool, lenient: bool, problem
         if attribute is None or (
             in_default and (not attribute.in_defaults or attribute.type == "name" or name == "class")
         ):
-            where = " in a default class" if attribute else ""
-            problems.add(element.place, f"unknown attribute {name!r}{where}{nearest(name, known)}")
+            unknown = f"unknown attribute {name!r}{nearest(name, known)}"
+            message = f"attribute {name!r} cannot be given in a default class" if attribute else unknown
+            problems.add(element.place, message)
             continue
         try:
             value = parse_value(attribute, text)
