@@ -13,6 +13,7 @@ the end points; with one it is the winding of the polyline p0 -> side -> p1.
 
 from typing import NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
@@ -63,13 +64,17 @@ def _in_plane(plane: Array | None, p0: Array, p1: Array, side: Array | None, rad
     d0, d1 = _flat(plane, p0), _flat(plane, p1)
     if side is None:
         return _around(d0, d1, None, radius)
-    xp, inside = namespace(p0), norm(side) < radius
     around = _around(d0, d1, _flat(plane, side), radius)
-    if on_host(inside) and not inside.any():  # the other way takes much longer
-        return around
-    through = _through(d0, d1, radius)
-    chosen = [xp.where(inside, a, b) for a, b in zip(through[:2], around[:2])]
-    return *chosen, *(xp.where(inside[..., None], a, b) for a, b in zip(through[2:], around[2:]))
+    inside = norm(side) < radius  # rarely: the path through takes much longer
+    if on_host(inside):
+        return _chosen(inside, _through(d0, d1, radius), around) if inside.any() else around
+    return lax.cond(jnp.any(inside), lambda: _chosen(inside, _through(d0, d1, radius), around), lambda: around)
+
+
+def _chosen(which: Array, a: tuple[Array, ...], b: tuple[Array, ...]) -> tuple[Array, ...]:
+    """Of two paths [...] those of the first where `which` says so."""
+    xp = namespace(which)
+    return tuple(xp.where(which.reshape(which.shape + (1,) * (x.ndim - which.ndim)), x, y) for x, y in zip(a, b))
 
 
 def _flat(plane: Array | None, p: Array) -> Array:
