@@ -28,7 +28,7 @@ def _bouncing(z, speed, restitution, g):
 
 def test_a_bounce_has_its_derivatives():
     """Without gravity all is exact: who starts lower ends higher, and the ball that is hit goes on for the one that
-    hits. With gravity, up to three bounces are those of a speed half a step earlier to the step's square."""
+    hits. With gravity, one or two bounces are those of a speed half a step earlier to the step's square."""
     model = js.load(BALLS.format(h=1 / STEPS), contact="hard")
     model = model.replace(opt=model.opt.replace(kappa=1e-10, kappa_gradient=1e-9, tolerance=1e-12, restitution=1.0))
 
