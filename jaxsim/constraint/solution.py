@@ -20,6 +20,8 @@ class Solution(NamedTuple):
     found: Any  # what the solver found, from which all else follows: qacc [nv], and of PGS also the forces
     edges: Array | None = None  # [n, 2 (dim - 1)] N, along the edges of pyramids, where they do not follow from qacc
 
+    mean: Array | None = None  # [nv] of the velocity over the step, where that is not the one at its end
+
     def between_surfaces(self) -> Array:
         """What acts between the surfaces of contacts [n, dim]: the constraint's force, less the adhesion."""
         force, contact = self.force.contact, self.rows.contact

@@ -29,9 +29,9 @@ SURFACES = (
 class Option(Record, OptionReals, OptionInts, OwnReals, OwnInts):
     """Physics options under mjOption's names. Reals are traced; enums, flags and iteration counts static.
 
-    Our own are the contact law, `contact` ("soft", "hard", "exact" or "distant"), `kappa` and `kappa_gradient` of the
-    hard one, and `contact_gradient` ("own" or "distant") with `contact_reach`: what derivatives of the soft
-    one are of.
+    Our own are the contact law, `contact` ("soft", "hard", "exact" or "distant"), `kappa`, `kappa_gradient` and
+    `restitution` of the hard one, `bounces`, which follows from the latter, and `contact_gradient` ("own" or "distant")
+    with `contact_reach`: what derivatives of the soft one are of.
     """
 
     children = tuple(OPTION_REAL)
@@ -43,8 +43,8 @@ class Option(Record, OptionReals, OptionInts, OwnReals, OwnInts):
         """A copy with options changed; changing an integer option compiles anew, and its enumeration's names serve.
 
         Raises:
-            ValueError: there is no member of that name, a kappa or reach is not positive, or hard contacts are to have
-                derivatives of distant ones.
+            ValueError: there is no member of that name, a kappa or reach is not positive, restitution not from 0 to 1,
+                or hard contacts are to have derivatives of distant ones.
         """
         for name in ("kappa", "kappa_gradient", "contact_reach"):
             value = changes.get(name)
@@ -53,6 +53,10 @@ class Option(Record, OptionReals, OptionInts, OwnReals, OwnInts):
                     f"opt.{name} is {np.asarray(value)}: it has to be positive, such as {OPTION_OWN[name]}"
                 )
         static = dict(self._static)
+        if (value := changes.get("restitution")) is not None:
+            if numeric(value) and not np.all((np.asarray(value) >= 0) & (np.asarray(value) <= 1)):
+                raise ValueError(f"opt.restitution is {np.asarray(value)}: it has to be from 0 to 1")
+            static["bounces"] = int(not numeric(value) or bool(np.any(np.asarray(value))))
         for name in [n for n in changes if n in static]:
             static[name] = _option(name, changes.pop(name))
         if static["contact"].rigid and static["contact_gradient"] != ContactGradient.OWN:

@@ -150,6 +150,7 @@ def _inequalities(m: Model) -> list[str]:
     if m.opt.disables(DisableBit.CONTACT):
         return found
     surfaces = {"moving surfaces": m.hassurfacevel, "surfaces that stick": m.hasadhesion}
+    surfaces["bodies that bounce (opt.restitution)"] = bool(m.opt.bounces)
     surfaces["actuators that make bodies stick"] = bool(np.any(m.actuator_trntype == TrnType.BODY))
     kinds = untouched(m) + [what for what, present in surfaces.items() if present]
     return found + [f'contacts of {what} (without=("contact",) leaves them out)' for what in kinds]

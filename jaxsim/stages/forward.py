@@ -43,7 +43,7 @@ def forward(m: Model, d: Data, sense: bool = True, known: Found | None = None) -
     d, solution = constrained_acceleration(m, d, mid, known and known.constrained)
     if is_discrete(m):
         d = turned(m, d, mid)
-    mid = mid._replace(found=solution.found)
+    mid = mid._replace(found=solution.found, mean=solution.mean)
     if sense:
         d = energy(m, sensors(m, d, solution, mid.cdof_dot))
         d, mid = late_readings(m, d), mid._replace(sensed=d.sensordata if m.nhistory else None)

@@ -12,7 +12,8 @@ from jax import lax
 from jaxsim.collision.shape import NO_CONTACT
 from jaxsim.constraint.approach import Approach, approach_of, linearised
 from jaxsim.constraint.laws.soft import frictionless_masked
-from jaxsim.constraint.rows import count_rows
+from jaxsim.constraint.restitution import Bounce, bounce_of
+from jaxsim.constraint.rows import RowValues, count_rows
 from jaxsim.constraint.solution import Solution
 from jaxsim.constraint.surface import surface_velocity
 from jaxsim.core.data import Data
@@ -57,6 +58,7 @@ def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None 
     form, t = impact_of(m, d, mid)
     near = None if mid.slots is None else approach_of(m, d, mid.slots)
     free = _free_velocity(m, d, t)
+    bounce = _bounce(m, t, near, free) if m.opt.bounces and mid.slots is not None else None
     first, settings = (jnp.zeros_like(d.qvel), start_of(form, t, free)), settings_of(m, lax.stop_gradient(free))
     find = search_exact if m.opt.contact == ContactLaw.EXACT else search
 
@@ -64,6 +66,7 @@ def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None 
         """The solution with gaps that are linear about where the step with the last velocity [nv] ends."""
         v, start = last
         here = t if near is None else _about(t, near, v)
+        here = here if bounce is None else _parting(t, here, bounce)
         if known is None:
             ended = find(form, *lax.stop_gradient((here, start)), settings)
         else:
@@ -86,7 +89,29 @@ def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None 
         solver_converged=outcome.converged,
         solver_residual=outcome.residual,
     )
-    return d, Solution(mid.slots, mid.rows, force, found)
+    mean = None if bounce is None else _mean_velocity(form, t, bounce, d.qvel + h * qacc, force)
+    return d, Solution(mid.slots, mid.rows, force, found, mean=mean)
+
+
+def _bounce(m: Model, t: Impact, near: Approach | None, free: Array) -> Bounce:
+    """How contacts bounce, by where they would be at the end of the step with the velocity free [nv]."""
+    end = t if near is None else _about(t, near, free)
+    before, after = (lax.dot(t.closing, v, precision=lax.Precision.HIGHEST) for v in (t.qvel, free))
+    ahead = end.gap + t.timestep * lax.dot(end.closing, free, precision=lax.Precision.HIGHEST)
+    return bounce_of(m.opt.restitution, t.gap, jnp.where(t.live > 0, ahead, 1), before, after)
+
+
+def _parting(t: Impact, here: Impact, bounce: Bounce) -> Impact:
+    """The step in which contacts that bounce part with their speed, in place of gaps at the end that are positive."""
+    gap = jnp.where(bounce.hit, -t.timestep * bounce.speed, here.gap + bounce.room)
+    return here._replace(gap=gap, closing=jnp.where(bounce.hit[:, None], t.closing, here.closing))
+
+
+def _mean_velocity(form: Form, t: Impact, bounce: Bounce, v: Array, force: RowValues) -> Array:
+    """[nv] over the step that ends with v: what an impulse adds, positions get from the time of its impact on."""
+    missed = RowValues(jnp.zeros_like(force.scalar), bounce.late[:, None] * force.contact)
+    push = t.timestep * mul_jt(form.s, t.p, missed)
+    return v - lax.dot(inverse(inertia_of(t)), push, precision=lax.Precision.HIGHEST)
 
 
 def _about(t: Impact, near: Approach, v: Array) -> Impact:

@@ -45,7 +45,7 @@ Array = jax.Array
 def advance(m: Model, d: Data, qacc: Array, qvel: Array | None = None) -> Data:
     """act [na], qvel [nv], qpos [nq] and time, one time step on with qacc [nv] (mj_advance).
 
-    Positions move with the new velocity, or with `qvel` [nv] if given, as the stages of RK4 do.
+    Positions move with the new velocity, or with `qvel` [nv] if given, as the stages of RK4 and what bounces do.
     """
     dt = m.opt.timestep
     act = d.act if m.opt.disables(DisableBit.ACTUATION) else next_activation(m, d)
@@ -82,7 +82,7 @@ def integrate(m: Model, d: Data, mid: Intermediate, known: Any = None) -> tuple[
         qacc = solved = _implicit_acceleration(m, d, mid, known)
     else:
         qacc = solved = _euler_acceleration(m, d, mid, known)
-    moved = advance(m, d, qacc)
+    moved = advance(m, d, qacc, mid.mean)
     return flow(m, d, mid.ten_J, moved.qvel, moved), solved
 
 

@@ -26,6 +26,7 @@ class Intermediate(NamedTuple):
     rows: Rows
     sensed: Array | None = None  # [nsensordata] readings at this time, also of sensors that give them late
     found: Any = None  # what the solver found (see Solution)
+    mean: Array | None = None  # [nv] velocity by which positions move, where not by that of the step's end
     metric: Any = None  # of the integrator discrete (see Metric)
 
 

@@ -55,6 +55,7 @@ class OwnReals:
 
     kappa: Array = real("", "N s m, J", "impulse times gap, and the like of friction, that hard contacts are solved to")
     kappa_gradient: Array = real("", "N s m, J", "the same, of the step whose derivatives those of a step are")
+    restitution: Array = real("", "1", "speed after an impact of hard contacts by that before it; 0 for no bounce")
     contact_reach: Array = real("", "m", "distance from which on surfaces push each other under the distant law")
 
 
@@ -62,6 +63,7 @@ class OwnInts:
     """Options that MuJoCo does not have, compiled in."""
 
     contact: ContactLaw = integer("", "law of contacts, limits, friction losses and equalities", ContactLaw)
+    bounces: int = integer("", "whether hard contacts may bounce: with restitution set, unless to zero")
     contact_gradient: ContactGradient = integer("", "law that the derivatives of a soft step are of", ContactGradient)
 
 
@@ -81,7 +83,9 @@ OPTION_INT = fields_of(OptionInts, OwnInts)
 OPTION_OWN: dict[str, float] = {
     "kappa": 1e-6,
     "kappa_gradient": 1e-4,
+    "restitution": 0.0,
     "contact_reach": 0.1,
+    "bounces": 0,
     "contact": ContactLaw.SOFT,
     "contact_gradient": ContactGradient.OWN,
 }
