@@ -18,7 +18,7 @@ from jaxsim.core.data import INPUTS, INTEGRATION_STATE, Data
 from jaxsim.core.model import Model
 from jaxsim.core.shapes import check
 from jaxsim.layout import batched, read_by
-from jaxsim.step import repeated_step, solved_step, whole
+from jaxsim.step import repeated_step, solved_step
 
 Array = jax.Array
 Policy = Callable[[Data, Array | None], Array]
@@ -193,7 +193,7 @@ def _with_derivatives(model: Model, carry: _Carry) -> Data:
 
 def _derived_of(solved: Any, values: dict[str, Any], _: Any, model: Model, before: Data) -> dict[str, Any]:
     """The derived fields after a step that was taken before."""
-    stepped = whole(repeated_step(solved, model, before))
+    stepped = repeated_step(solved, model, before)
     return {name: getattr(stepped, name) for name in values}
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import jax
 
-from jaxsim.algebra.blocks import dense
 from jaxsim.core.data import Data
 from jaxsim.core.enums import ContactGradient
 from jaxsim.core.model import Model
@@ -17,7 +16,7 @@ from jaxsim.core.shapes import check
 from jaxsim.layout import batched
 from jaxsim.stages import forward as forward_stage
 from jaxsim.stages import step as step_stage
-from jaxsim.stages.intermediate import Found, found_in
+from jaxsim.stages.intermediate import Found, found_in, whole
 from jaxsim.stages.inverse import inverse as inverse_stage
 
 
@@ -37,12 +36,16 @@ def _step(model: Model, data: Data) -> tuple[tuple[Data, Any], Any]:
     return (stepped, solved), solved
 
 
-@functools.partial(jax.jit, inline=True)  # traced once for all that take its derivatives
 def repeated_step(known: Any, model: Model, data: Data) -> Data:
     """A step that was taken before by `solved_step`, in one world: the same values, and their derivatives.
 
     Under `opt.contact_gradient = "distant"` they are another step's, that has to be solved for.
     """
+    return whole(_repeated(known, model, data))
+
+
+@functools.partial(jax.jit, inline=True)  # traced once for all that take its derivatives
+def _repeated(known: Any, model: Model, data: Data) -> Data:
     if model.opt.contact_gradient == ContactGradient.DISTANT:
         model, known = distant(model), (known[0]._replace(constrained=None), None)
     return step_stage.step(model, data, known)[0]
@@ -54,7 +57,7 @@ def distant(model: Model) -> Model:
 
 
 def _repeated_step(known: Any, model: Model, data: Data) -> tuple[Data, Any]:
-    return repeated_step(known, model, data), known
+    return _repeated(known, model, data), known
 
 
 _forward_batched = batched(_forward, _repeated_forward)
@@ -66,11 +69,6 @@ def solved_step(model: Model, data: Data) -> tuple[Data, Any]:
     """The Data of a step, and what was solved for, which counts as constant."""
     stepped, solved = _step_batched(model, data)
     return whole(stepped), solved
-
-
-def whole(data: Data) -> Data:
-    """With all of qM [nv, nv], of which stages have blocks where trees are many."""
-    return data.replace(qM=dense(data.qM))
 
 
 @jax.jit

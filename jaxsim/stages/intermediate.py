@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import jax
 
-from jaxsim.algebra.blocks import Matrix
+from jaxsim.algebra.blocks import Matrix, dense
 from jaxsim.collision.slots import ContactSlots
 from jaxsim.constraint.rows import Rows
 from jaxsim.core.data import Data
@@ -41,3 +41,8 @@ class Found(NamedTuple):
 def found_in(d: Data, mid: Intermediate) -> Found:
     """What the evaluation found that left these."""
     return Found(poses_of(d), d.qacc_smooth, mid.found)
+
+
+def whole(d: Data) -> Data:
+    """With all of qM [nv, nv], of which stages have blocks where trees are many."""
+    return d.replace(qM=dense(d.qM))

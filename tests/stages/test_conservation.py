@@ -76,7 +76,7 @@ def test_closed_forms_to_the_order_that_the_integrator_promises(integrator):
     end = 0.4
     steps = STEPS * np.array([1, 2, 4])
     program = _program(integrator)
-    qpos, qvel = (np.array(x) for x in zip(*(map(lambda y: y[-1], program(n // RECORDS, end / n)) for n in steps)))
+    qpos, qvel = (np.array(x) for x in zip(*((y[-1] for y in program(n // RECORDS, end / n)) for n in steps)))
 
     ball = THROW * end - 0.5 * end * np.array([0, 0, 9.81 * end])
     late = (
