@@ -132,7 +132,8 @@ def test_too_small_a_budget(many, name):
     for key in ("dist", "pos", "frame", "geom"):
         ours, theirs = (np.asarray(getattr(x[0], key))[:, :size] for x in (got, full))
         assert np.isfinite(ours).all()
-        np.testing.assert_array_equal(ours[fits], theirs[fits])
+        # two sizes are two programs, whose last digit is the compiler's
+        np.testing.assert_allclose(ours[fits], theirs[fits], rtol=0, atol=4e-16)
 
 
 def test_there_is_room_for_the_poses_that_a_model_comes_with():
