@@ -207,8 +207,9 @@ def live_bytes(closed) -> int:
     now = most = 0
     for i, eqn in enumerate(jaxpr.eqns):
         size.update((v, v.aval.size * v.aval.dtype.itemsize) for v in eqn.outvars)
-        now += sum(size[v] for v in eqn.outvars)
         most = max(most, now + max(map(live_bytes, _inner(eqn)), default=0))
+        now += sum(size[v] for v in eqn.outvars)
+        most = max(most, now)
         read = {v for v in (*eqn.invars, *eqn.outvars) if not isinstance(v, Literal) and v in size}
         now -= sum(size.pop(v) for v in read if last.get(v, i) <= i)
     return most

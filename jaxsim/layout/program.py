@@ -12,6 +12,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxsim.layout.tracing import uncollected
 from jaxsim.layout.unstable import ClosedJaxpr, Literal, jaxpr_as_fun, without_dead
 
 Array = jax.Array
@@ -64,6 +65,7 @@ class Program:
         """Types of the results, of what is kept at the end."""
         return self.closed.out_avals
 
+    @uncollected()
     def once(self, key, make: Callable):
         """`make()`, the first time that this key is asked for."""
         if key not in self._made:

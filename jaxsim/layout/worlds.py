@@ -21,6 +21,7 @@ import jax.numpy as jnp
 
 from jaxsim.layout.batch import in_chunks
 from jaxsim.layout.program import Program
+from jaxsim.layout.tracing import uncollected
 from jaxsim.layout.unstable import Primitive, Zero, is_linear_input, jaxpr_as_fun, rules, zero_of
 
 Array = jax.Array
@@ -43,6 +44,7 @@ def batched(fun: Callable, replay: Callable | None = None) -> Callable:
         `fun` without `kept`, differentiable in both modes to any order and under any nesting of `jax.vmap`.
     """
 
+    @uncollected()
     def wrapped(*args):
         leaves, tree = jax.tree.flatten(args)
         avals = [_type(jax.typeof(x)) for x in leaves]
@@ -85,6 +87,7 @@ def _run(*operands: Array, program: Program, mapped: tuple[bool, ...] | None, si
     return jax.vmap(run, [0 if m else None for m in mapped], axis_size=size)(*operands)
 
 
+@uncollected()
 def _run_on_cpu(*operands: Array, program: Program, mapped: tuple[bool, ...] | None, size: int | None) -> list[Array]:
     if mapped is None or not any(mapped) or not size or os.environ.get(PLAIN) == "plain":
         return _run(*operands, program=program, mapped=mapped, size=size)
