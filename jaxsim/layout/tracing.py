@@ -9,7 +9,7 @@ from collections.abc import Iterator
 def uncollected() -> Iterator[None]:
     """Python's garbage collector rests.
 
-    What tracing makes lives on, and the collector looked through all of it again and again: a third of the time.
+    What tracing makes lives on, and the collector looked through all of it again and again: a fifth of the time.
     """
     enabled = gc.isenabled()
     gc.disable()
