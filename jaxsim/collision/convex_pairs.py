@@ -39,7 +39,7 @@ Array = jax.Array
 Index = np.ndarray | Array
 
 SLOTS = 32  # pairs of a block in the first half of the search
-NEAR = 16  # and in the second
+NEAR = 8  # and in the second
 
 
 class Routine(NamedTuple):

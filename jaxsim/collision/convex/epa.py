@@ -31,7 +31,9 @@ from jaxsim.core.enums import GeomType
 Array = jax.Array
 
 NOWHERE = 1e30  # height of a face that is not there: nothing sees it, and all others are nearer
-FEW = 24  # steps that there is room for at first, as a step costs as much as the square of the room
+# steps that there is room for at first and next, as a step costs as much as the square of the room: hulls of a dozen
+# vertices take five, smooth shapes about twenty
+FEW = (12, 24)
 GROWTH = 4  # times as many are next, for shapes that need them
 MOST = 1000  # steps, as in MuJoCo
 SHIFT = 11  # bits of a code that hold a number or a difference of two
@@ -101,10 +103,10 @@ def epa(
 
 def _rooms(iterations: int) -> list[int]:
     """For how many steps there is room, in one loop after the other."""
-    rooms, most = [FEW], min(iterations, MOST)
+    rooms, most = list(FEW), min(iterations, MOST)
     while rooms[-1] < most:
         rooms.append(rooms[-1] * GROWTH)
-    return [*rooms[:-1], most]
+    return [*(x for x in rooms if x < most), most]
 
 
 def _unfinished(steps: int) -> Callable[[Polytope], Array]:
