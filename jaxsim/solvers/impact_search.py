@@ -21,6 +21,8 @@ Array = jax.Array
 
 TINY = {"float64": 1e-11, "float32": 1e-7}  # kappa near the end of the path
 ROUGH = 0.05  # m/s, m: residual of an end of the path from which its points near by are looked for
+# iterations of the search at kappa = 0, most of which end within 25 or never; then of haste, and at most, from there on
+EXACT, RETURN, FINAL = 30, 10, 80
 LIFT = 100  # times kappa: where a search begins that knows the impulses and gaps of a solution nearby
 
 
@@ -31,12 +33,14 @@ def search(form: Form, t: Impact, start: Point, settings: Settings) -> tuple[Poi
     def attempt(last: Round, final: Array) -> tuple[Round, None]:
         begin, w, outcome = last
         done = outcome.converged
-        bound = jnp.where(done, 0, jnp.where(final, settings.iterations, min(HASTE, settings.iterations)))
-        found, how = solve(impact_problem(form), t, begin, settings._replace(iterations=bound))
+        most = jnp.where(final, min(FINAL, settings.iterations), min(HASTE, settings.iterations))
+        bounds = settings._replace(iterations=jnp.where(done, 0, most), haste=jnp.where(final, RETURN, HASTE))
+        found, how = solve(impact_problem(form), t, begin, bounds)
         w, outcome = jax.tree.map(
             lambda new, old: jnp.where(done, old, new), (found, _after(outcome, how)), (w, outcome)
         )
-        end, how = exact(form, t, begin, settings, ~outcome.converged & ~final)  # infinite residual where not needed
+        few = settings._replace(iterations=min(EXACT, settings.iterations))
+        end, how = exact(form, t, begin, few, ~outcome.converged & ~final)  # infinite residual where not needed
         near = lifted(form.cones, end, settings.kappa)
         begin = jax.tree.map(lambda new, old: jnp.where(how.residual <= ROUGH, new, old), near, begin)
         return (begin, w, _after(how, outcome)), None

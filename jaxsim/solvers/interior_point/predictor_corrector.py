@@ -27,13 +27,14 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jaxsim.layout import queued
 from jaxsim.solvers.interior_point.cones import Cones, on_path, product, step_length, unit
 from jaxsim.solvers.interior_point.problem import Point, Problem
 
 Array = jax.Array
 
 SHARE = (0.95, 0.99)  # of the way to the boundary that a step goes, far from the solution and near it
-HASTE = 20  # iterations after which the way begins anew, along the path
+HASTE = 20  # iterations before the path is followed
 ASTRAY = 0.1  # of the largest violation of b o c = kappa e, that centring aims at where the mean is nearer
 NEAR = 0.3  # of the target: so near counts as on the path, and so much nearer to zero the next place is
 PARTS = (1, 0.7, 0.5, 0.35, 0.25, 0.15, 0.08, 0.03, 0.01, 0.003)  # of a step, that are tried on that way
@@ -48,6 +49,7 @@ class Settings(NamedTuple):
     accuracy: Array  # [] of |b o c - kappa e|, relative to kappa
     iterations: int | Array = 50
     halvings: int = 0  # of a step; where E is linear in w none is needed
+    haste: int | Array = HASTE  # iterations after which the way begins anew, along the path
 
 
 class Outcome(NamedTuple):
@@ -101,7 +103,7 @@ def solve(problem: Problem, theta: Any, start: Point, settings: Settings) -> tup
 
     def _next(cones: Cones, s: _State) -> _State:
         """Begin anew and patiently where haste did not end; and go on along the path where its place is reached."""
-        anew = ~s.patient & ((s.iteration == HASTE) | ~s.sound) & ~_done(s, settings)
+        anew = ~s.patient & ((s.iteration == settings.haste) | ~s.sound) & ~_done(s, settings)
         now = (s.w, s.errors, s.residual, s.complementarity)
         w, errors, residual, complementarity = jax.tree.map(lambda a, b: jnp.where(anew, a, b), (start, *first), now)
         there = _away(cones, w, s.target) <= NEAR * s.target
@@ -113,7 +115,7 @@ def solve(problem: Problem, theta: Any, start: Point, settings: Settings) -> tup
         start, *first, jnp.zeros((), jnp.int32), jnp.ones((), bool), jnp.zeros((), bool),
         jnp.maximum(_mean(problem.cones, start.b, start.c), settings.kappa),
     )  # fmt: skip
-    end = lax.while_loop(unfinished, iterate, begin)
+    end = lax.while_loop(unfinished, queued(iterate), begin)
     return end.w, Outcome(end.iteration, end.sound & _done(end, settings), end.residual, end.complementarity)
 
 
