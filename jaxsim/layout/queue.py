@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxsim.layout.world import World, settled
+from jaxsim.layout.world import settled
 
 Array = jax.Array
 
@@ -80,7 +80,6 @@ def run_queue(cond: Callable, body: Callable, consts: list[Array], start: list[A
         consts: [..., n] what worlds have of their own and does not change.
         start: [..., n] the first carry.
     """
-    n = start[0].shape[-1]
     fixed, carried = _packed(consts) if consts else _Packed([], []), _packed(start)
 
     def round_of(state: tuple[list[Array], Array]) -> tuple[list[Array], Array]:
