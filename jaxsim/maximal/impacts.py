@@ -33,7 +33,7 @@ from jaxsim.maximal.forces import by_joint, to_dofs
 from jaxsim.maximal.joints import Frames
 from jaxsim.maximal.mechanism import Mechanism, State, in_link
 from jaxsim.maximal.points import points_of
-from jaxsim.solvers.impacts import PUSH, SPEED, friction_on_path
+from jaxsim.solvers.impacts import PUSH, SLIPS, SPEED, friction_on_path, way_weight
 from jaxsim.solvers.interior_point.cones import Cones
 from jaxsim.solvers.interior_point.problem import Point, Problem
 
@@ -124,7 +124,13 @@ class Theta(NamedTuple):
 
 def impact_problem(m: Model) -> Problem:
     """The problem of one step; its theta is a `Theta`, and its a the step's `Unknowns`."""
-    return Problem(cones_of(m), _residual, _factor, _solve)
+    return Problem(cones_of(m), _residual, _factor, _solve, weight=_weight)
+
+
+def _weight(t: Theta) -> Array:
+    """[cones.size] of products on the way: gaps go with the timestep, slips do not."""
+    cones, h = cones_of(t.mechanism.model), t.mechanism.model.opt.timestep
+    return way_weight(cones, h)
 
 
 def start_of(t: Theta, u: Unknowns) -> Point:
@@ -139,7 +145,7 @@ def start_of(t: Theta, u: Unknowns) -> Point:
     end, straight = ahead(t.mechanism, t.state, u), straight_ahead(t.mechanism, t.state, u)
     gap = jnp.maximum(gaps_at(t.mechanism, t.touch, end, straight), least)
     number, k, cones = kappa / gap, len(t.touch.offset), cones_of(m)
-    xi, eta = friction_on_path(number[:k], _speeds(t, u.link), kappa)
+    xi, eta = friction_on_path(number[:k], _speeds(t, u.link), kappa * SLIPS / h)
     return Point(u, cones.join(number, [xi] if k else []), cones.join(gap, [eta] if k else []))
 
 

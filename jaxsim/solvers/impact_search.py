@@ -21,42 +21,52 @@ Array = jax.Array
 
 TINY = {"float64": 1e-11, "float32": 1e-7}  # kappa near the end of the path
 ROUGH = 0.05  # m/s, m: residual of an end of the path from which its points near by are looked for
-# iterations of the search at kappa = 0, most of which end within 25 or never; then of haste, and at most, from there on
-EXACT, RETURN, FINAL = 30, 10, 80
+# iterations: from a start near by; at kappa = 0, where most end within 25 or never; of haste, and at most, from there on
+SOON, EXACT, RETURN, FINAL = 10, 30, 10, 80
 LIFT = 100  # times kappa: where a search begins that knows the impulses and gaps of a solution nearby
 
 
-def search(form: Form, t: Impact, start: Point, settings: Settings) -> tuple[Point, Outcome]:
-    """The solution of a step at kappa; not differentiated."""
-    Round = tuple[Point, Point, Outcome]
+def search(
+    form: Form, t: Impact, start: Point, afar: Point, settings: Settings, fresh: Array | bool = False
+) -> tuple[Point, Outcome]:
+    """The solution of a step at kappa, from a start near it and else from afar; not differentiated.
 
-    def attempt(last: Round, final: Array) -> tuple[Round, None]:
+    Where the start is `fresh` [] it is not near, and is left out.
+    """
+    Round = tuple[Point, Point, Outcome]
+    problem, most = impact_problem(form), settings.iterations
+
+    def attempt(last: Round, bound: tuple[Array, Array, Array]) -> tuple[Round, None]:
         begin, w, outcome = last
-        done = outcome.converged
-        most = jnp.where(final, min(FINAL, settings.iterations), min(HASTE, settings.iterations))
-        bounds = settings._replace(iterations=jnp.where(done, 0, most), haste=jnp.where(final, RETURN, HASTE))
-        found, how = solve(impact_problem(form), t, begin, bounds)
+        number, iterations, haste = bound
+        begin = jax.tree.map(lambda far, other: jnp.where(number == 1, far, other), afar, begin)
+        idle = outcome.converged | (fresh & (number == 0))
+        found, how = solve(problem, t, begin, settings._replace(iterations=jnp.where(idle, 0, iterations), haste=haste))
         w, outcome = jax.tree.map(
-            lambda new, old: jnp.where(done, old, new), (found, _after(outcome, how)), (w, outcome)
+            lambda new, old: jnp.where(idle, old, new), (found, _after(outcome, how)), (w, outcome)
         )
-        few = settings._replace(iterations=min(EXACT, settings.iterations))
-        end, how = exact(form, t, begin, few, ~outcome.converged & ~final)  # infinite residual where not needed
-        near = lifted(form.cones, end, settings.kappa)
+        few = settings._replace(iterations=min(EXACT, most))
+        end, how = exact(form, t, begin, few, ~outcome.converged & (number == 1))  # infinite residual if not needed
+        near = lifted(problem, t, end, settings.kappa)
         begin = jax.tree.map(lambda new, old: jnp.where(how.residual <= ROUGH, new, old), near, begin)
         return (begin, w, _after(how, outcome)), None
 
     zero = jnp.zeros((), t.qvel.dtype)
     nothing = Outcome(jnp.zeros((), jnp.int32), jnp.zeros((), bool), zero, zero)
-    (_, w, outcome), _ = lax.scan(attempt, (start, start, nothing), jnp.asarray([False, True]))
+    bounds = [[0, 1, 2], [min(SOON, most), min(HASTE, most), min(FINAL, most)], [HASTE, HASTE, RETURN]]
+    (_, w, outcome), _ = lax.scan(attempt, (start, start, nothing), tuple(jnp.asarray(bounds, jnp.int32)))
     return w, outcome
 
 
-def search_exact(form: Form, t: Impact, start: Point, settings: Settings) -> tuple[Point, Outcome]:
+def search_exact(
+    form: Form, t: Impact, start: Point, afar: Point, settings: Settings, fresh: Array | bool = False
+) -> tuple[Point, Outcome]:
     """The solution of a step at kappa = 0, from one near the path's end; not differentiated.
 
     Where that leads nowhere, it is the one near the end that is returned, as not converged.
     """
-    w, found = search(form, t, start, settings._replace(kappa=jnp.asarray(TINY[str(t.qvel.dtype)], t.qvel.dtype)))
+    tiny = settings._replace(kappa=jnp.asarray(TINY[str(t.qvel.dtype)], t.qvel.dtype))
+    w, found = search(form, t, start, afar, tiny, fresh)
     end, outcome = exact(form, t, w, settings, near=True)
     w = jax.tree.map(lambda a, b: jnp.where(outcome.converged, a, b), end, w)
     residual = jnp.where(outcome.converged, outcome.residual, found.residual)

@@ -60,22 +60,24 @@ def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None 
     free = _free_velocity(m, d, t)
     bounce = _bounce(m, t, near, free) if m.opt.bounces and mid.slots is not None else None
     first, settings = (jnp.zeros_like(d.qvel), start_of(form, t, free)), settings_of(m, lax.stop_gradient(free))
-    find = search_exact if m.opt.contact == ContactLaw.EXACT else search
+    problem, find = impact_problem(form), search_exact if m.opt.contact == ContactLaw.EXACT else search
 
-    def corrected(last: tuple[Array, Point], known: Point | None) -> tuple[tuple[Array, Point], tuple[Point, Outcome]]:
+    def corrected(last: tuple[Array, Point], given: tuple) -> tuple[tuple[Array, Point], tuple[Point, Outcome]]:
         """The solution with gaps that are linear about where the step with the last velocity [nv] ends."""
-        v, start = last
+        (v, start), (fresh, known) = last, given
         here = t if near is None else _about(t, near, v)
         here = here if bounce is None else _parting(t, here, bounce)
         if known is None:
-            ended = find(form, *lax.stop_gradient((here, start)), settings)
+            ended = find(form, *lax.stop_gradient((here, start, start_of(form, here, free))), settings, fresh)
         else:
             ended = known, unsearched(d)
-        w, outcome = central_point(impact_problem(form), here, start, settings, m.opt.kappa_gradient, ended)
-        return (w.a[0], lifted(form.cones, lax.stop_gradient(w), LIFT * m.opt.kappa)), (w, outcome)
+        w, outcome = central_point(problem, here, start, settings, m.opt.kappa_gradient, ended)
+        start = lifted(problem, *lax.stop_gradient((here, w)), m.opt.kappa, LIFT * m.opt.kappa)
+        return (w.a[0], start), (w, outcome)
 
     # one loop, so that it is compiled once
-    _, (found, outcomes) = lax.scan(corrected, lax.stop_gradient(first), known, 1 if near is None else 1 + CORRECTIONS)
+    fresh = jnp.arange(1 if near is None else 1 + CORRECTIONS) == 0
+    _, (found, outcomes) = lax.scan(corrected, lax.stop_gradient(first), (fresh, known))
     w, outcome = jax.tree.map(lambda x: x[-1], (found, outcomes))
     usable = jnp.isfinite(outcome.residual) & (outcome.residual <= HOLD)
     h = m.opt.timestep
