@@ -83,9 +83,11 @@ def touch_of(mechanism: Mechanism, state: State) -> Touch:
     plane = rotation(take(quat, points.plane))
     normal, across = plane[:, :, 2], jnp.swapaxes(plane[:, :, :2], 1, 2)
     radius = jnp.where(points.round, size[:, 0], 0)
-    offset = vector.dot(normal, take(pos, points.plane)) + radius
     pairs = candidate_pairs(t, flags)
-    friction = take(pair_params(m, pairs).friction, points.pair)[:, :2]
+    params = pair_params(m, pairs)
+    # margins are distances that are kept, as in joint coordinates
+    offset = vector.dot(normal, take(pos, points.plane)) + radius + take(params.margin, points.pair)
+    friction = take(params.friction, points.pair)[:, :2]
     friction = friction * jnp.asarray(pairs.condim[points.pair][:, None] > 1, friction.dtype)
     mat = take(rotation(state.quat), link)
     foot = vector.matvec(mat, point) - radius[:, None] * normal  # where it touches, from the centre of mass
@@ -128,9 +130,7 @@ def impact_problem(m: Model) -> Problem:
 
 
 def _weight(t: Theta) -> Array:
-    """[cones.size] of products on the way: gaps go with the timestep, slips do not."""
-    cones, h = cones_of(t.mechanism.model), t.mechanism.model.opt.timestep
-    return way_weight(cones, h)
+    return way_weight(cones_of(t.mechanism.model), t.mechanism.model.opt.timestep)
 
 
 def start_of(t: Theta, u: Unknowns) -> Point:

