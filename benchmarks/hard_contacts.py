@@ -18,7 +18,6 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxsim as js
-from jaxsim.stages.hard import HOLD
 
 EVERY = 100
 # Dojo's paper, table V: 1,000 steps of 0.01 s with gradients, random actions, one thread of an i9-10885H
@@ -45,7 +44,8 @@ def rollout(model: js.Model, data: js.Data, key: jax.Array):
 
     def step(data: js.Data, key: jax.Array):
         data = js.step(model, data.replace(ctrl=jax.random.uniform(key, (model.nu,), low.dtype, low, high)))
-        seen = (data.solver_niter, data.solver_converged, data.solver_residual > HOLD, jnp.min(data.contact.dist))
+        held = ~data.solver_converged & (jnp.max(jnp.abs(data.qvel)) == 0)
+        seen = (data.solver_niter, data.solver_converged, held, jnp.min(data.contact.dist))
         return data, (*seen, jnp.max(jnp.abs(data.qvel)))
 
     data, seen = jax.lax.scan(step, data, jax.random.split(key, EVERY))
