@@ -16,6 +16,7 @@ primitive's rule with `rule`.
 
 from jaxsim.layout import control, elementwise, products  # noqa: F401  (they register their rules)
 from jaxsim.layout.program import read_by
+from jaxsim.layout.queue import queued
 from jaxsim.layout.worlds import batched
 
-__all__ = ["batched", "read_by"]
+__all__ = ["batched", "queued", "read_by"]

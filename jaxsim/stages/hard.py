@@ -20,7 +20,7 @@ from jaxsim.core.data import Data
 from jaxsim.core.enums import ContactLaw, Integrator
 from jaxsim.core.model import Model
 from jaxsim.solvers.impact_search import LIFT, search, search_exact
-from jaxsim.solvers.impacts import Form, Impact, form_of, impact_problem, impulses, inertia_of, start_of
+from jaxsim.solvers.impacts import Form, Impact, bounds, form_of, impact_problem, impulses, inertia_of, start_of
 from jaxsim.solvers.interior_point.implicit import central_point
 from jaxsim.solvers.interior_point.predictor_corrector import Outcome, Settings, lifted
 from jaxsim.solvers.interior_point.problem import Point
@@ -38,6 +38,7 @@ OPENED = 0.1  # of what an impulse adds to its own gap as the step begins, which
 # m/s, m: a world whose equations are wrong by more than this is held. At 20 m/s float32 may stop at 0.01, which harms
 # less than a stop does
 HOLD = 0.02
+DEEP, BEYOND = 5e-4, 1e-3  # m, and share of the normal impulse: by so much gaps and friction cones may be wrong at most
 
 
 def is_hard(m: Model) -> bool:
@@ -60,24 +61,27 @@ def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None 
     free = _free_velocity(m, d, t)
     bounce = _bounce(m, t, near, free) if m.opt.bounces and mid.slots is not None else None
     first, settings = (jnp.zeros_like(d.qvel), start_of(form, t, free)), settings_of(m, lax.stop_gradient(free))
-    find = search_exact if m.opt.contact == ContactLaw.EXACT else search
+    problem, find = impact_problem(form), search_exact if m.opt.contact == ContactLaw.EXACT else search
 
-    def corrected(last: tuple[Array, Point], known: Point | None) -> tuple[tuple[Array, Point], tuple[Point, Outcome]]:
+    def corrected(last: tuple[Array, Point], given: tuple) -> tuple[tuple[Array, Point], tuple]:
         """The solution with gaps that are linear about where the step with the last velocity [nv] ends."""
-        v, start = last
+        (v, start), (fresh, known) = last, given
         here = t if near is None else _about(t, near, v)
         here = here if bounce is None else _parting(t, here, bounce)
         if known is None:
-            ended = find(form, *lax.stop_gradient((here, start)), settings)
+            ended = find(form, *lax.stop_gradient((here, start, start_of(form, here, free))), settings, fresh)
         else:
             ended = known, unsearched(d)
-        w, outcome = central_point(impact_problem(form), here, start, settings, m.opt.kappa_gradient, ended)
-        return (w.a[0], lifted(form.cones, lax.stop_gradient(w), LIFT * m.opt.kappa)), (w, outcome)
+        w, outcome = central_point(problem, here, start, settings, m.opt.kappa_gradient, ended)
+        wrong = _wrong(form, *lax.stop_gradient((here, w)))
+        start = lifted(problem, *lax.stop_gradient((here, w)), m.opt.kappa, LIFT * m.opt.kappa)
+        return (w.a[0], start), (w, outcome, wrong)
 
     # one loop, so that it is compiled once
-    _, (found, outcomes) = lax.scan(corrected, lax.stop_gradient(first), known, 1 if near is None else 1 + CORRECTIONS)
+    fresh = jnp.arange(1 if near is None else 1 + CORRECTIONS) == 0
+    _, (found, outcomes, wrong) = lax.scan(corrected, lax.stop_gradient(first), (fresh, known))
     w, outcome = jax.tree.map(lambda x: x[-1], (found, outcomes))
-    usable = jnp.isfinite(outcome.residual) & (outcome.residual <= HOLD)
+    usable = outcome.converged | (jnp.isfinite(outcome.residual) & (outcome.residual <= HOLD) & ~wrong[-1])
     h = m.opt.timestep
     qacc = jnp.where(usable, w.a[0] - d.qvel, -d.qvel) / h
     force = jax.tree.map(lambda x: jnp.where(usable, x, 0) / h, impulses(form, t, w))
@@ -91,6 +95,14 @@ def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None 
     )
     mean = None if bounce is None else _mean_velocity(form, t, bounce, d.qvel + h * qacc, force)
     return d, Solution(mid.slots, mid.rows, force, found, mean=mean)
+
+
+def _wrong(form: Form, t: Impact, w: Point) -> Array:
+    """[] bool: something would be seen inside something else, or a friction outside of its cone."""
+    errors, (numbers, _) = impact_problem(form).residual(t, w), form.cones.split(w.b)
+    deep = jnp.any(jnp.abs(errors.gap) > DEEP)
+    beyond = [jnp.any(error > BEYOND * most) for error, most in zip(errors.head, bounds(form, numbers))]
+    return jnp.any(jnp.stack([deep, *beyond]))
 
 
 def _bounce(m: Model, t: Impact, near: Approach | None, free: Array) -> Bounce:

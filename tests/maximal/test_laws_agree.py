@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
-from laws_agree import SLIDES, sliding, steps
+from laws_agree import SLIDES, TURNING, sliding, steps, turning
 
 
 def test_the_hard_laws_agree_where_nothing_turns():
@@ -19,3 +19,13 @@ def test_the_hard_laws_agree_where_nothing_turns():
     assert found.all() and also.all()
     np.testing.assert_allclose(v, other, atol=1e-9)
     assert np.median(np.abs(v - before).max(axis=1)) > 0.5  # gravity alone is 0.1
+
+
+def test_impacts_have_solutions_at_any_timestep():
+    """A box and its leg hit the floor: at 1e-4 s 28 of 50 had none while gaps and slips went the same way."""
+    law = steps(TURNING, turning, 50)["maximal"]
+    ends = [law(1e-4 * h, h) for h in (1e-2, 1e-3, 1e-4)]
+    assert all(found.all() for _, found, _ in ends)
+    # the shorter the steps, the more they are the same impact
+    (first, *_), (second, *_), (third, *_) = ends
+    assert np.median(np.abs(third - second)) < 0.3 * np.median(np.abs(second - first)) > 0

@@ -259,3 +259,47 @@ def test_a_bar_that_lies_beside_others_has_a_solution():
         lambda d: js.rollout(model, d, length=30, outputs=lambda d: (d.solver_converged, d.qpos[2]))
     )(data)
     assert converged.all() and np.abs(height - 0.0917).max() < 1e-3
+
+
+# on a belt; rolling with condim 6; below a ceiling that sticks; arms held by a tendon's range, its dry friction and
+# a coupling of tendons, and one that a muscle pulls against its limit
+RICH = """
+<mujoco><option timestep=".005" integrator="{integrator}"/><default><geom friction=".8 .02 .01"/></default><worldbody>
+<geom type="plane" size="5 5 .1" surfacevel=".4 0 0 0 0 0"/>
+<body pos="0 0 .1"><freejoint/><geom type="box" size=".1 .1 .1" mass="1"/></body>
+<body pos="0 1 .1"><freejoint/><geom size=".1" mass="1" condim="6"/></body>
+<geom type="box" size=".3 .3 .1" pos="0 -1 1.1"/>
+<body pos="0 -1 .899"><freejoint/><geom size=".1" mass=".5" adhesion="30" gap=".02"/></body>
+<body pos="2 0 1"><joint name="a" axis="0 1 0"/><geom size=".05" pos=".3 0 0" mass="1" contype="0" conaffinity="0"/></body>
+<body pos="2 1 1"><joint name="b" axis="0 1 0"/><geom size=".05" pos=".3 0 0" mass=".5" contype="0" conaffinity="0"/></body>
+<body pos="2 2 1"><joint name="c" axis="0 1 0"/><geom size=".05" pos=".3 0 0" mass=".5" contype="0" conaffinity="0"/></body>
+<body pos="2 3 1"><joint name="d" axis="0 1 0"/><geom size=".05" pos=".3 0 0" mass=".5" contype="0" conaffinity="0"/></body>
+<body pos="2 4 1"><joint name="e" axis="0 1 0" range="-10 10" limited="true" damping=".05"/>
+<geom size=".05" pos=".3 0 0" mass=".5" contype="0" conaffinity="0"/></body></worldbody>
+<tendon><fixed name="short" range="-.1 .1" limited="true"><joint joint="a" coef="1"/></fixed>
+<fixed name="rough" frictionloss="3"><joint joint="b" coef="1"/></fixed>
+<fixed name="one"><joint joint="c" coef="1"/></fixed><fixed name="two"><joint joint="d" coef="1"/></fixed></tendon>
+<equality><tendon tendon1="one" tendon2="two" polycoef="0 -1 0 0 0"/></equality>
+<actuator><muscle joint="e" force="30" gear="-1" lengthrange="-.3 .3"/></actuator></mujoco>"""
+
+
+@pytest.mark.parametrize("integrator", ["Euler", "implicit"])
+def test_what_a_rich_model_has_is_hard_too(integrator):
+    model = js.load(RICH.format(integrator=integrator), contact="hard")
+    model = model.replace(opt=model.opt.replace(kappa=1e-8))
+    data = js.make_data(model).replace(ctrl=jnp.ones(1))
+
+    def look(d):
+        return d.solver_converged, jnp.min(d.contact.dist), d.qvel[0], d.ten_length, d.qpos[-5:]
+
+    end, (found, gap, speed, length, angle) = jax.jit(lambda m, d: js.rollout(m, d, length=150, outputs=look))(
+        model, data
+    )
+    assert found.all() and gap.min() > -1.1e-3  # m: the ball at the ceiling begins 1 mm inside
+    np.testing.assert_allclose(speed[-1], 0.4, atol=1e-3)  # m/s: the belt's
+    np.testing.assert_allclose(speed[3], 0.8 * 9.81 * 0.02, rtol=1e-2)  # m/s: friction on the way there
+    assert end.qpos[16] > 0.89 and np.abs(end.qvel[14]) < 1e-3  # m, m/s: it hangs
+    np.testing.assert_allclose(length[-1, 0], 0.1, atol=1e-4)  # rad: at the end of its range
+    np.testing.assert_allclose(angle[:, 1], 0, atol=1e-4)  # rad: 1.5 N m of weight against 3 of friction
+    np.testing.assert_allclose(angle[:, 2], -angle[:, 3], atol=1e-6)  # one up, one down: they balance
+    np.testing.assert_allclose(np.abs(angle[-1, 4]), np.deg2rad(10), atol=1e-4)

@@ -77,10 +77,13 @@ def depth(cones: Cones, x: Array) -> Array:
     return jnp.min(jnp.concatenate([numbers, *(v[:, 0] - _norm(v[:, 1:]) for v in vectors)]))
 
 
-def on_path(cones: Cones, x: Array, kappa: Array) -> tuple[Array, Array]:
-    """The b and c [size] with b - c = x and b o c = kappa e: the eigenvalues of b are (x + sqrt(x^2 + 4 kappa)) / 2."""
-    numbers, vectors = cones.split(x)
-    b = cones.join(_upper(numbers, kappa), [_second_upper(v, kappa) for v in vectors])
+def on_path(cones: Cones, x: Array, aim: Array) -> tuple[Array, Array]:
+    """The b and c [size] with b - c = x and b o c = aim [size], which is kappa e with a kappa for each cone.
+
+    The eigenvalues of b are (x + sqrt(x^2 + 4 kappa)) / 2.
+    """
+    (numbers, vectors), (kappa, kappas) = cones.split(x), cones.split(aim)
+    b = cones.join(_upper(numbers, kappa), [_second_upper(v, k[:, 0]) for v, k in zip(vectors, kappas)])
     return b, b - x
 
 

@@ -38,7 +38,7 @@ def central_point(
         w, outcome = point(*primals)
         further = settings._replace(**traced)._replace(kappa=kappa_gradient)
         # where the search ended at kappa = 0 it is on the boundary, from which no step leads away
-        at, _ = central_point(problem, theta, lifted(problem.cones, w, kappa_gradient), further, kappa_gradient)
+        at, _ = central_point(problem, theta, lifted(problem, theta, w, kappa_gradient), further, kappa_gradient)
         _, change = jax.jvp(lambda theta: problem.residual(theta, at), (theta,), (tangents[0],))
         factors = problem.factor(theta, at)
         step = problem.solve(theta, at, factors, jax.tree.map(jnp.negative, change), jnp.zeros_like(at.b))

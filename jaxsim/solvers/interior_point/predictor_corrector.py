@@ -21,19 +21,21 @@ takes 40 to 60 iterations, and was seen to end whenever the path is without a fo
 Source: Dojo (Howell, Le Cleac'h et al. 2022), section V; Vandenberghe, CVXOPT, section 7.
 """
 
+import functools
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jaxsim.layout import queued
 from jaxsim.solvers.interior_point.cones import Cones, on_path, product, step_length, unit
 from jaxsim.solvers.interior_point.problem import Point, Problem
 
 Array = jax.Array
 
 SHARE = (0.95, 0.99)  # of the way to the boundary that a step goes, far from the solution and near it
-HASTE = 20  # iterations after which the way begins anew, along the path
+HASTE = 20  # iterations before the path is followed
 ASTRAY = 0.1  # of the largest violation of b o c = kappa e, that centring aims at where the mean is nearer
 NEAR = 0.3  # of the target: so near counts as on the path, and so much nearer to zero the next place is
 PARTS = (1, 0.7, 0.5, 0.35, 0.25, 0.15, 0.08, 0.03, 0.01, 0.003)  # of a step, that are tried on that way
@@ -48,6 +50,7 @@ class Settings(NamedTuple):
     accuracy: Array  # [] of |b o c - kappa e|, relative to kappa
     iterations: int | Array = 50
     halvings: int = 0  # of a step; where E is linear in w none is needed
+    haste: int | Array = HASTE  # iterations after which the way begins anew, along the path
 
 
 class Outcome(NamedTuple):
@@ -76,9 +79,11 @@ def neutral(cones: Cones, a: Any, dtype: Any) -> Point:
     return Point(a, e, e)
 
 
-def lifted(cones: Cones, w: Point, kappa: Array) -> Point:
-    """A start near a solution w of a similar problem: on the central path at a larger kappa [], with the same b - c."""
-    return Point(w.a, *on_path(cones, w.b - w.c, kappa))
+def lifted(problem: Problem, theta: Any, w: Point, kappa: Array, place: Array | None = None) -> Point:
+    """A start near a solution w of a similar problem: with the same b - c, on the central path at kappa [], or at an
+    earlier place [] of the way there."""
+    aim = _aim(problem.cones, kappa, _weight(problem, theta, w), kappa if place is None else place)
+    return Point(w.a, *on_path(problem.cones, w.b - w.c, aim))
 
 
 def solve(problem: Problem, theta: Any, start: Point, settings: Settings) -> tuple[Point, Outcome]:
@@ -101,19 +106,21 @@ def solve(problem: Problem, theta: Any, start: Point, settings: Settings) -> tup
 
     def _next(cones: Cones, s: _State) -> _State:
         """Begin anew and patiently where haste did not end; and go on along the path where its place is reached."""
-        anew = ~s.patient & ((s.iteration == HASTE) | ~s.sound) & ~_done(s, settings)
+        anew = ~s.patient & ((s.iteration == settings.haste) | ~s.sound) & ~_done(s, settings)
         now = (s.w, s.errors, s.residual, s.complementarity)
         w, errors, residual, complementarity = jax.tree.map(lambda a, b: jnp.where(anew, a, b), (start, *first), now)
-        there = _away(cones, w, s.target) <= NEAR * s.target
+        there = _away(cones, w, along(s.target), weight) <= NEAR * s.target
         target = jnp.where(s.patient & there, jnp.maximum(NEAR * s.target, settings.kappa), s.target)
         return _State(w, errors, residual, complementarity, s.iteration, s.sound | anew, s.patient | anew, target)
 
+    weight = _weight(problem, theta, start)
+    along = functools.partial(_aim, problem.cones, settings.kappa, weight)
     first = _violations(problem, theta, start, settings.kappa)
     begin = _State(
         start, *first, jnp.zeros((), jnp.int32), jnp.ones((), bool), jnp.zeros((), bool),
-        jnp.maximum(_mean(problem.cones, start.b, start.c), settings.kappa),
+        jnp.maximum(_mean(problem.cones, start.b, start.c, weight), settings.kappa),
     )  # fmt: skip
-    end = lax.while_loop(unfinished, iterate, begin)
+    end = lax.while_loop(unfinished, queued(iterate), begin)
     return end.w, Outcome(end.iteration, end.sound & _done(end, settings), end.residual, end.complementarity)
 
 
@@ -126,8 +133,7 @@ def _violations(problem: Problem, theta: Any, w: Point, kappa: Array) -> tuple[A
     """E, |E| and |b o c - kappa e| [], the largest entries; of the latter what is beyond the products' rounding."""
     cones, (_, b, c), errors = problem.cones, w, problem.residual(theta, w)
     largest = [jnp.max(jnp.abs(r)) for r in jax.tree.leaves(errors) if r.size]
-    rounding = ROUNDING * jnp.finfo(b.dtype).eps * product(cones, jnp.abs(b), jnp.abs(c))
-    away = jnp.abs(product(cones, b, c) - kappa * jnp.asarray(unit(cones), b.dtype)) - rounding
+    away = jnp.abs(product(cones, b, c) - kappa * jnp.asarray(unit(cones), b.dtype)) - _rounding(cones, w)
     return errors, jnp.max(jnp.stack(largest)), jnp.max(away, initial=0)
 
 
@@ -138,19 +144,21 @@ def _direction(problem: Problem, theta: Any, s: _State, settings: Settings) -> t
     factors = problem.factor(theta, w)
     r = jax.tree.map(jnp.negative, s.errors)
     now = product(cones, w.b, w.c)
-    near = problem.solve(theta, w, factors, r, jnp.where(s.patient, s.target, kappa) * e - now)
+    weight = _weight(problem, theta, w)
+    near = problem.solve(theta, w, factors, r, _aim(cones, kappa, weight, jnp.where(s.patient, s.target, kappa)) - now)
     alpha = jnp.minimum(_room(cones, w, near), 1)
     # cones may be far from kappa while their mean is near it, when some are too close to the boundary to move
-    excess = jnp.maximum(_mean(cones, w.b, w.c) - kappa, ASTRAY * s.complementarity)
+    far = jnp.max((jnp.abs(now - kappa * e) - _rounding(cones, w)) / weight, initial=0)
+    excess = jnp.maximum(_mean(cones, w.b, w.c, weight) - kappa, ASTRAY * far)
     sigma = (1 - alpha) * (1 - alpha)
     less = jax.tree.map(lambda x: (1 - sigma) * x, r)
     second = alpha * product(cones, near.b, near.c)
-    step = problem.solve(theta, w, factors, less, (kappa + sigma * excess) * e - now - second)
+    step = problem.solve(theta, w, factors, less, _aim(cones, kappa, weight, kappa + sigma * excess) - now - second)
     step = jax.tree.map(lambda x, y: jnp.where(s.patient, x, y), near, step)
     violation = jnp.maximum(s.residual, s.complementarity)
     share = jnp.where(s.patient, SHARE[0], jnp.clip(1 - violation * violation, *SHARE))
     alpha = jnp.minimum(share * _room(cones, w, step), 1)
-    return step, jnp.where(s.patient, _best(cones, s, step, alpha, settings), alpha)
+    return step, jnp.where(s.patient, _best(cones, s, step, alpha, settings, weight), alpha)
 
 
 def _room(cones: Cones, w: Point, step: Point) -> Array:
@@ -158,27 +166,43 @@ def _room(cones: Cones, w: Point, step: Point) -> Array:
     return jnp.minimum(step_length(cones, w.b, step.b), step_length(cones, w.c, step.c))
 
 
-def _best(cones: Cones, s: _State, step: Point, most: Array, settings: Settings) -> Array:
+def _best(cones: Cones, s: _State, step: Point, most: Array, settings: Settings, weight: Array) -> Array:
     """The part of a step [], of some up to the most, after which b o c is nearest to where the path is followed to."""
     parts = most * jnp.asarray(PARTS, most.dtype)
 
     def after(alpha: Array) -> Array:
         w = Point((), s.w.b + alpha * step.b, s.w.c + alpha * step.c)
-        return _away(cones, w, s.target) / s.target + jnp.where(s.residual > settings.tolerance, 1 - alpha, 0)
+        aim = _aim(cones, settings.kappa, weight, s.target)
+        return _away(cones, w, aim, weight) / s.target + jnp.where(s.residual > settings.tolerance, 1 - alpha, 0)
 
     score = jax.vmap(after)(parts)
     return jnp.max(jnp.where(score <= jnp.min(score), parts, 0))
 
 
-def _away(cones: Cones, w: Point, kappa: Array) -> Array:
-    """|b o c - kappa e| [], the length."""
-    away = product(cones, w.b, w.c) - kappa * jnp.asarray(unit(cones), w.b.dtype)
+def _weight(problem: Problem, theta: Any, w: Point) -> Array:
+    """[cones.size] the problem's, 1 by default."""
+    return jnp.ones_like(w.b) if problem.weight is None else problem.weight(theta)
+
+
+def _aim(cones: Cones, kappa: Array, weight: Array, place: Array) -> Array:
+    """[cones.size] b o c at a place of the way, which ends at kappa e."""
+    return (kappa + (place - kappa) * weight) * jnp.asarray(unit(cones), weight.dtype)
+
+
+def _away(cones: Cones, w: Point, aim: Array, weight: Array) -> Array:
+    """|b o c - aim| [], the length in units of the weights."""
+    away = (product(cones, w.b, w.c) - aim) / weight
     return jnp.sqrt(jnp.sum(away * away))
 
 
-def _mean(cones: Cones, b: Array, c: Array) -> Array:
-    """b . c / degree []."""
-    return jnp.sum(b * c) / cones.degree
+def _mean(cones: Cones, b: Array, c: Array, weight: Array) -> Array:
+    """b . c / degree [], in units of the weights."""
+    return jnp.sum(b * c / weight) / cones.degree
+
+
+def _rounding(cones: Cones, w: Point) -> Array:
+    """[cones.size] how much of b o c may be rounding."""
+    return ROUNDING * jnp.finfo(w.b.dtype).eps * product(cones, jnp.abs(w.b), jnp.abs(w.c))
 
 
 def _searched(

@@ -51,6 +51,8 @@ class Problem(NamedTuple):
     # (theta, w, factors, r, s) -> step with E' step = r and c o db + b o dc = s
     solve: Callable[[Any, Point, Any, Any, Array], Point]
     move: Move = added  # (a, step of a, alpha) -> a
+    # theta -> [cones.size] or None: how many times farther than others products of cones are on the way from afar
+    weight: Callable[[Any], Array] | None = None
 
 
 def dense(
