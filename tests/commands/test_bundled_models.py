@@ -20,8 +20,9 @@ def test_unknown_name_lists_the_closest():
 def test_sizes():
     sizes = {n: (compiled(n).nv, compiled(n).nu) for n in models.names()}
     assert sizes == {
-        "ant": (14, 8), "arm": (15, 8), "box_stack": (36, 0), "cart_pole": (2, 1), "half_cheetah": (9, 6),
-        "hopper": (6, 3), "humanoid": (27, 21), "quadruped": (18, 12),
+        "ant": (14, 8), "arm": (15, 8), "box_stack": (36, 0), "cart_pole": (2, 1), "half_cheetah": (9, 6), "hand": (15, 9),
+        "hopper": (6, 3), "humanoid": (27, 21), "peg": (6, 4), "quadruped": (18, 12),
+        "quadruped_terrain": (18, 12),
     }  # fmt: skip
 
 
