@@ -1,4 +1,4 @@
-"""The hand and the peg: steps beside MuJoCo C with contacts, finite derivatives, goals and places."""
+"""The hand and the peg beside MuJoCo C with contacts, their derivatives, goals and places; the dog's rough ground."""
 
 import jax
 import jax.numpy as jnp
@@ -76,3 +76,20 @@ def test_the_peg_counts_as_inserted_in_the_hole_and_not_beside_it():
         found.append(bool(env.reward(env.model, state.data, data, jnp.zeros(4), {})[1]["inserted"]))
         np.testing.assert_allclose(env.observe(env.model, data, {})[19:21], [0, 1], atol=1e-6)
     assert found == [True, False]
+
+
+def test_the_ground_is_level_at_the_start_rough_beyond_and_touched_by_feet_only():
+    env = envs.make("quadruped_terrain", rough=0.05)
+    field = env.model.hfield("terrain")
+    height = np.asarray(env.model.hfield_data).reshape(161, 161) * field.size[2]
+    assert height.min() == 0 and 0.03 < height.max() < 0.05 + 1e-6 and not height[77:84, 77:84].any()
+    assert (height != np.asarray(envs.make("quadruped_terrain", seed=1).model.hfield_data).reshape(161, 161)).any()
+    x, y = 3.0, 0.0
+    ground = height[80, 80 + int(8 * x)]
+    stand = js.make_data(env.model, "stand")
+    data = js.forward(env.model, stand.replace(qpos=stand.qpos.at[:3].add(jnp.array([x, y, ground - 0.05]))))
+    names = {env.model.geom(int(i)).name for i in np.asarray(data.contact.geom)[: int(data.ncon)].ravel()}
+    assert int(data.ncon) >= 4 and names == {
+        "terrain",
+        *(f"foot_{a}_{b}" for a in ("front", "hind") for b in ("left", "right")),
+    }

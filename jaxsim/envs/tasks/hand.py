@@ -55,9 +55,9 @@ class Turn(environment.Environment):
     off; or after 300 steps of 0.02 s. `info["goal"]` [4] is the quaternion, `info["count"]` says how many were reached.
     The solver stops after 8 iterations.
 
-    Observation [43]: joints [9] (rad), their velocities [9], targets of the servos [9], the cube's position [3] (m) from
-    the middle of the palm, its quaternion [4], its velocities [6], the turn from it to its goal, in the palm's axes,
-    as a rotation vector [3] (rad).
+    Observation [43]: joints [9] (rad), their velocities [9], targets of the servos [9], the cube's position [3] (m)
+    from the middle of the palm, its quaternion [4], its velocities [6], the turn from it to its goal, in the palm's
+    axes, as a rotation vector [3] (rad).
     """
 
     source = "hand"
