@@ -82,7 +82,7 @@ def test_the_ground_is_level_at_the_start_rough_beyond_and_touched_by_feet_only(
     env = envs.make("quadruped_terrain", rough=0.05)
     field = env.model.hfield("terrain")
     height = np.asarray(env.model.hfield_data).reshape(161, 161) * field.size[2]
-    assert height.min() == 0 and 0.03 < height.max() < 0.05 + 1e-6 and not height[77:84, 77:84].any()
+    assert height.min() == 0 and 0.03 < height.max() < 0.05 + 1e-6 and not height[78:83, 78:83].any()
     assert (height != np.asarray(envs.make("quadruped_terrain", seed=1).model.hfield_data).reshape(161, 161)).any()
     x, y = 3.0, 0.0
     ground = height[80, 80 + int(8 * x)]
