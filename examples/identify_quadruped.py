@@ -19,7 +19,7 @@ LEG = "front_left"
 WANTED = {f"mass:{body}": log() for body in ("trunk", *(f"{part}_{LEG}" for part in ("hip", "thigh", "shin")))}
 WANTED |= {f"{f}:{joint}_{LEG}": log() for f in ("damping", "armature") for joint in ("hip", "thigh", "knee")}
 WANTED |= {f"friction:foot_{LEG}": log()}
-STEPS, WINDOW, ITERATIONS = 50, 25, 8
+STEPS, WINDOW, ITERATIONS = 50, 25, 25
 PLENTY = 32
 
 
