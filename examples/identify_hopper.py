@@ -24,6 +24,7 @@ WANTED = {f"mass:{body}": log() for body in ("torso", "thigh", "shin", "foot")}
 WANTED |= {f"{field}:{joint}": log() for field in ("damping", "armature") for joint in ("hip", "knee", "ankle")}
 WANTED |= {"friction:foot": log()}
 STEPS, WINDOW, ITERATIONS = 100, 25, 15
+PLENTY = 64  # trajectories from which 2 % is asked for
 Records = dict[str, np.ndarray]
 
 
@@ -71,7 +72,15 @@ def arguments(text: str, trajectories: int, out: str) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def compare(wanted: Parameters, model: js.Model, seen: dict[str, Windows], scale: Records, args: argparse.Namespace):
+def compare(
+    wanted: Parameters,
+    model: js.Model,
+    seen: dict[str, Windows],
+    scale: Records,
+    args: argparse.Namespace,
+    iterations: int = ITERATIONS,
+    plenty: int = PLENTY,
+):
     """Identify from exact and from noisy windows, from several starts that are 10 % off; check, draw."""
     truth, rng = np.asarray(wanted.values(model, jnp.zeros(len(wanted.names)))), np.random.default_rng(1)
     curves: dict[str, list[Curve]] = {name: [] for name in seen}
@@ -79,7 +88,7 @@ def compare(wanted: Parameters, model: js.Model, seen: dict[str, Windows], scale
         wrong = wanted.apply(model, jnp.log1p(jnp.asarray(rng.choice([-0.1, 0.1], len(truth)))))
         for kind, cut in seen.items():
             begun, worked = time.perf_counter(), time.process_time()
-            found = identify(wrong, wanted, cut, scale=scale, fit_start=True, iterations=ITERATIONS)
+            found = identify(wrong, wanted, cut, scale=scale, fit_start=True, iterations=iterations)
             error = np.abs(np.array(list(found.values.values())) / truth - 1)
             curves[kind].append(Curve(np.arange(found.iterations), np.maximum(found.history, 1e-20)))
             print(
@@ -89,7 +98,7 @@ def compare(wanted: Parameters, model: js.Model, seen: dict[str, Windows], scale
                 flush=True,
             )
             known = np.array(list(found.deviations.values())) / truth
-            allowed = 1e-6 if kind == "exact" else 0.02 if args.trajectories >= 64 else 4 * known
+            allowed = 1e-6 if kind == "exact" else 0.02 if args.trajectories >= plenty else 4 * known
             assert (error < allowed).all(), dict(zip(wanted.names, error))
     for name, value in found.values.items():
         print(f"{name:26} {value:.4f} +- {found.deviations[name]:.4f}")

@@ -3,7 +3,7 @@
 python examples/identify_quadruped.py [--trajectories 8] [--starts 1] [--noise 0.01] [--out identify_quadruped.svg]
 
 As identify_hopper.py: trajectories of MuJoCo C in which the feet are on the floor. Noisy records are used where there
-are at least 64 of them; of fewer the noise only says what counts as little. Needs `mujoco`.
+are at least 32 of them; of fewer the noise only says what counts as little. Needs `mujoco`.
 """
 
 import jax
@@ -19,7 +19,8 @@ LEG = "front_left"
 WANTED = {f"mass:{body}": log() for body in ("trunk", *(f"{part}_{LEG}" for part in ("hip", "thigh", "shin")))}
 WANTED |= {f"{f}:{joint}_{LEG}": log() for f in ("damping", "armature") for joint in ("hip", "thigh", "knee")}
 WANTED |= {f"friction:foot_{LEG}": log()}
-STEPS, WINDOW = 50, 25
+STEPS, WINDOW, ITERATIONS = 50, 25, 25
+PLENTY = 32
 
 
 def record(mj: mujoco.MjModel, rng: np.random.Generator, count: int) -> Records:
@@ -41,9 +42,9 @@ def main() -> None:
     model, rng = js.put_model(mj), np.random.default_rng(0)
     exact = record(mj, rng, args.trajectories)
     noisy, scale = measured(model, exact, args.noise, rng)
-    records = {"exact": exact} | ({"noisy": noisy} if args.trajectories >= 64 else {})
+    records = {"exact": exact} | ({"noisy": noisy} if args.trajectories >= PLENTY else {})
     seen = {kind: windows(model, record, WINDOW) for kind, record in records.items()}
-    compare(parameters(model, WANTED), model, seen, scale, args)
+    compare(parameters(model, WANTED), model, seen, scale, args, ITERATIONS, PLENTY)
 
 
 if __name__ == "__main__":

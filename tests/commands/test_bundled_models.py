@@ -20,8 +20,9 @@ def test_unknown_name_lists_the_closest():
 def test_sizes():
     sizes = {n: (compiled(n).nv, compiled(n).nu) for n in models.names()}
     assert sizes == {
-        "ant": (14, 8), "arm": (15, 8), "box_stack": (36, 0), "cart_pole": (2, 1), "half_cheetah": (9, 6),
-        "hopper": (6, 3), "humanoid": (27, 21), "quadruped": (18, 12),
+        "ant": (14, 8), "arm": (15, 8), "box_stack": (36, 0), "cart_pole": (2, 1), "half_cheetah": (9, 6), "hand": (15, 9),
+        "hopper": (6, 3), "humanoid": (27, 21), "peg": (6, 4), "quadruped": (18, 12),
+        "quadruped_terrain": (18, 12),
     }  # fmt: skip
 
 
@@ -65,3 +66,30 @@ def test_the_arm_can_lift_its_box():
         d.ctrl[[1, 3, 5]], d.ctrl[7] = pitch, opening
         mujoco.mj_step(m, d, steps)
     assert d.body("box").xpos[2] > 0.5
+
+
+def test_the_gantry_can_put_its_peg_into_a_hole_that_is_aside_and_turned():
+    m = compiled("peg")
+    d = mujoco.MjData(m)
+    mujoco.mj_resetDataKeyframe(m, d, 0)
+    d.mocap_pos[0], d.mocap_quat[0] = (0.04, -0.03, 0), (np.cos(0.15), 0, 0, np.sin(0.15))
+    for z, error in [(-0.06, 0.001), (-0.16, 0.001)]:  # above the hole, a millimetre aside, and down
+        d.ctrl[:] = 0.04 + error, -0.03, z, 0.3
+        mujoco.mj_step(m, d, 300)
+    assert np.linalg.norm(d.sensor("peg_position").data) < 0.004
+    d.ctrl[:3] = 0.06, -0.03, -0.06  # and not into the block
+    mujoco.mj_step(m, d, 300)
+    d.ctrl[2] = -0.16
+    mujoco.mj_step(m, d, 300)
+    assert d.sensor("peg_position").data[2] > 0.04
+
+
+def test_the_hand_can_turn_its_cube():
+    m = compiled("hand")
+    d = mujoco.MjData(m)
+    mujoco.mj_resetDataKeyframe(m, d, 0)
+    d.ctrl[:] = [0, -0.2, 1.9] * 3
+    mujoco.mj_step(m, d, 100)
+    d.ctrl[::3] = 0.5
+    mujoco.mj_step(m, d, 100)
+    assert abs(2 * np.arcsin(d.joint("cube").qpos[6])) > 0.2 and d.joint("cube").qpos[2] > 0.225

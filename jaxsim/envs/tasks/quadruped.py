@@ -1,4 +1,4 @@
-"""A dog that follows a joystick."""
+"""A dog that follows a joystick, on the level and on rough ground."""
 
 import dataclasses
 from typing import Any
@@ -120,3 +120,45 @@ class Joystick(environment.Environment):
         most = np.array([c.forward, c.sideways, c.turn], dtype)
         command = most * jax.random.uniform(draw, (3,), dtype, -1, 1)
         return jnp.where(jax.random.uniform(still, (), dtype) < c.still, 0, command)
+
+
+@dataclasses.dataclass(frozen=True)
+class TerrainConstants(Constants):
+    """Numbers of the task.
+
+    Attributes:
+        rough: height of the highest bump above the lowest hollow (m), at most 0.1.
+        bumps: least length of their waves (m).
+        seed: of the ground.
+        lowest: height of the trunk above the lowest ground below which an episode ends (m).
+    """
+
+    rough: float = 0.06
+    bumps: float = 0.8
+    seed: int = 0
+    lowest: float = 0.2
+
+
+class Terrain(Joystick):
+    """The same on rough ground: a height field of 20 m by 20 m, level where the dog starts, that only its feet touch.
+
+    The ground is one for all worlds; `model.replace(hfield_data=...)` gives others, and `envs.randomise` changes them.
+    """
+
+    source = "quadruped_terrain"
+    Constants = TerrainConstants
+
+    def configured(self, model: js.Model) -> js.Model:
+        model = super().configured(model)
+        return model.replace(hfield_data=jnp.asarray(self._elevations(model), model.qpos0.dtype))
+
+    def _elevations(self, model: js.Model) -> np.ndarray:
+        """Elevations [nrow * ncol] within [0, 1] of the height field: a sum of waves, faded out round the middle."""
+        c, size = self.constants, np.asarray(model.hfield("terrain").size)
+        rows, cols = int(model.hfield("terrain").nrow), int(model.hfield("terrain").ncol)
+        y, x = np.meshgrid(np.linspace(-size[1], size[1], rows), np.linspace(-size[0], size[0], cols), indexing="ij")
+        rng, waves = np.random.default_rng(c.seed), np.zeros_like(x)
+        for length, way, phase in rng.uniform([c.bumps, 0, 0], [4 * c.bumps, 2 * np.pi, 2 * np.pi], (12, 3)):
+            waves += np.sin(2 * np.pi / length * (np.cos(way) * x + np.sin(way) * y) + phase)
+        waves = (waves - waves.min()) / np.ptp(waves)
+        return (waves * np.clip(np.hypot(x, y) - 0.5, 0, 1) * min(c.rough / size[2], 1)).ravel()

@@ -4,7 +4,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from jaxsim.envs.environment import Environment
-from jaxsim.envs.tasks import ant, arm, cart_pole, half_cheetah, hopper, humanoid, quadruped
+from jaxsim.envs.tasks import ant, arm, cart_pole, half_cheetah, hand, hopper, humanoid, peg, quadruped
 
 TASKS: dict[str, type[Environment]] = {
     "ant_run": ant.Run,
@@ -13,11 +13,14 @@ TASKS: dict[str, type[Environment]] = {
     "cart_pole_balance": cart_pole.Balance,
     "cart_pole_swing_up": cart_pole.SwingUp,
     "half_cheetah_run": half_cheetah.Run,
+    "hand_turn": hand.Turn,
     "hopper_hop": hopper.Hop,
     "humanoid_run": humanoid.Run,
     "humanoid_stand": humanoid.Stand,
     "humanoid_walk": humanoid.Walk,
+    "peg_insert": peg.Insert,
     "quadruped_joystick": quadruped.Joystick,
+    "quadruped_terrain": quadruped.Terrain,
 }
 
 
