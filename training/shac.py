@@ -19,11 +19,11 @@ import jax.numpy as jnp
 import optax
 from jax import lax
 
-from jaxsim import envs
 from jaxsim.devices import WORLDS
 from training import collect, networks, normalise
 from training.actor_critic import ActorCritic, Windowed, in_one_row
 from training.advantage import advantages
+from training.bounded import Bounded
 from training.config import setting
 from training.sharing import mean_over_devices
 
@@ -61,7 +61,7 @@ class Learner(ActorCritic):
 
     def __init__(self, config: SHAC, env: Any):
         super().__init__(config, env)
-        self.env = _Bounded(self.env, config.state_limit / config.unroll)
+        self.env = Bounded(self.env, config.state_limit / config.unroll, of_mean=True)
         of_critic = self.iterations * config.critic_epochs * config.minibatches
         self.optimisers = {
             "policy": _adam(config.actor_rate, self.iterations, config.max_grad_norm),
@@ -141,55 +141,6 @@ class Learner(ActorCritic):
     def _apply(self, name: str, gradient: Any, optimiser: Any, params: Any) -> tuple[Any, Any]:
         updates, optimiser = self.optimisers[name].update(gradient, optimiser, params)
         return optax.apply_updates(params, updates), optimiser
-
-
-class _Bounded(envs.Wrapper):
-    """Bounds what goes back through the state of each world before every step of a mean over worlds.
-
-    Contacts stretch derivatives, those of some worlds by orders of magnitude in a few steps, and the gradient of the
-    parameters is a sum: one such world would decide on its direction, and one that is not finite would spoil it.
-    """
-
-    def __init__(self, env: Any, limit: float):
-        super().__init__(env)
-        self.limit = limit
-
-    def step(self, state: envs.State, action: Array, model: Any = None) -> envs.State:
-        """The State [B] after actions [B, action_size]."""
-        data, obs = bounded((state.data, state.obs), self.limit / state.done.size)
-        return self.env.step(state.replace(data=data, obs=obs), action, model)
-
-
-def bounded(tree: Any, limit: float) -> Any:
-    """A pytree of arrays [B, ...] as it is; each world's part of its derivative is shortened to a norm of `limit`.
-
-    A part that is not finite becomes zero.
-    """
-    leaves, structure = jax.tree.flatten(tree)
-    real = [i for i, x in enumerate(leaves) if jnp.issubdtype(x.dtype, jnp.inexact)]
-    for i, x in zip(real, _passed([leaves[i] for i in real], limit), strict=True):
-        leaves[i] = x
-    return jax.tree.unflatten(structure, leaves)
-
-
-@functools.partial(jax.custom_vjp, nondiff_argnums=(1,))
-def _passed(leaves: list[Array], limit: float) -> list[Array]:
-    return leaves
-
-
-def _back(limit: float, _: None, found: list[Array]) -> tuple[list[Array]]:
-    """With a largest element first, so that squares do not overflow."""
-    each = [x.reshape(x.shape[0], -1) for x in found]
-    largest = functools.reduce(jnp.maximum, (jnp.abs(x).max(1, initial=0) for x in each))
-    good = jnp.isfinite(largest)  # [B]
-    unit = jnp.where(good & (largest > 0), largest, 1)
-    norm = unit * jnp.sqrt(sum(jnp.square(jnp.where(good[:, None], x / unit[:, None], 0)).sum(1) for x in each))
-    factor = limit / jnp.maximum(norm, limit)
-    shortened = [jnp.where(good[:, None], x * factor[:, None], 0) for x in each]
-    return ([x.reshape(y.shape) for x, y in zip(shortened, found, strict=True)],)
-
-
-_passed.defvjp(lambda leaves, limit: (leaves, None), _back)
 
 
 def _adam(rate: float, updates: int, norm: float) -> optax.GradientTransformation:

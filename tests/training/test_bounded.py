@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from training.shac import bounded
+from training.bounded import bounded
 
 SLOPES = np.array([[3.0, 4.0], [np.nan, 1.0], [np.inf, 0.0], [1e30, 1e30], [0.0, 0.0], [0.3, 0.4]], np.float32)
 WITHIN_1 = np.array([[0.6, 0.8], [0, 0], [0, 0], [0.5**0.5, 0.5**0.5], [0, 0], [0.3, 0.4]], np.float32)
