@@ -137,7 +137,7 @@ def test_the_law_of_contacts_is_a_constant():
     assert not soft.contact.rigid and hard.contact.rigid
     assert float(hard.kappa) == pytest.approx(1e-4) and float(hard.kappa_gradient) == pytest.approx(1e-3)
     assert float(hard.timestep) == float(soft.timestep)
-    with pytest.raises(ValueError, match="opt.kappa is 0"):
+    with pytest.raises(ValueError, match=r"opt\.kappa is 0"):
         envs.make("hopper_hop", contact="hard", kappa=0.0)
 
 
