@@ -39,6 +39,7 @@ class SHAC(Windowed):
     actor_rate: float = setting(2e-3, "learning rate of the policy, falling linearly to zero", above=0)
     critic_rate: float = setting(2e-3, "learning rate of the critic, falling linearly to zero", above=0)
     critic_epochs: int = setting(16, "passes of the critic over a window", least=1)
+    actor_trace: float = setting(1.0, "lambda of the sums that the policy follows; below 1 the critic counts", least=0)
     state_limit: float = setting(
         10.0, "largest norm of the derivative of a world's sum with respect to its state", above=0
     )
@@ -113,14 +114,16 @@ class Learner(ActorCritic):
         """-J, and what happened; its derivative runs through every step of the window."""
         act = functools.partial(self.sample, params, state.moments)
         worlds, steps, ended = collect.collect(self.env, act, state.worlds, key, self.config.unroll, remat=True)
-        returns = self._returns(state, steps, 1.0)
+        returns = self._returns(state, steps, self.config.actor_trace)
         begins = jnp.concatenate([jnp.ones_like(steps.done[:1]), steps.done[:-1]])  # sums begin here
         return -(begins * returns).mean(), lax.stop_gradient((worlds, steps, ended))
 
     def _returns(self, state: State, steps: collect.Steps, trace: float) -> Array:
         """Returns [T, worlds], the critic's copy standing for what lies beyond the window.
 
-        With lambda 1 the values of the states inside cancel, and so do their derivatives.
+        With lambda 1 the values of the states inside cancel, and so do their derivatives. An episode that terminates in
+        the window then has no derivative that would tell that it could go on; with a smaller one, values of the states
+        before do tell.
         """
         value, after = self.values(state.target, state.moments, steps)
         reward = self.config.reward_scale * steps.reward
