@@ -2,7 +2,7 @@
 
 One iteration steps all worlds `unroll` times with sampled actions and follows the derivative of
 
-    J = E[sum_t discount^t r_t + discount^h V(s_h)]
+    J = E[sum_t discount^t r_t + discount^h V(s_h)] + entropy_weight E[H]
 
 through policy, environment and physics back to the parameters. The critic V stands for what lies beyond the window: it
 keeps the window short, where derivatives through contact are still of use. Where an episode ends inside the window the
@@ -40,6 +40,7 @@ class SHAC(Windowed):
     critic_rate: float = setting(2e-3, "learning rate of the critic, falling linearly to zero", above=0)
     critic_epochs: int = setting(16, "passes of the critic over a window", least=1)
     actor_trace: float = setting(1.0, "lambda of the sums that the policy follows; below 1 the critic counts", least=0)
+    entropy_weight: float = setting(0.0, "of the policy's entropy", least=0)
     state_limit: float = setting(
         10.0, "largest norm of the derivative of a world's sum with respect to its state", above=0
     )
@@ -116,7 +117,10 @@ class Learner(ActorCritic):
         worlds, steps, ended = collect.collect(self.env, act, state.worlds, key, self.config.unroll, remat=True)
         returns = self._returns(state, steps, self.config.actor_trace)
         begins = jnp.concatenate([jnp.ones_like(steps.done[:1]), steps.done[:-1]])  # sums begin here
-        return -(begins * returns).mean(), lax.stop_gradient((worlds, steps, ended))
+        happened = lax.stop_gradient((worlds, steps, ended))
+        mean, log_std = self._policy(params, state.moments, happened[1].obs)
+        entropy = networks.entropy(self.config.network.squash, happened[1].raw, mean, log_std[None, None]).mean()
+        return -(begins * returns).mean() - self.config.entropy_weight * entropy, happened
 
     def _returns(self, state: State, steps: collect.Steps, trace: float) -> Array:
         """Returns [T, worlds], the critic's copy standing for what lies beyond the window.
