@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxsim import envs
 
@@ -55,14 +56,15 @@ def _passed(leaves: list[Array], limit: float) -> list[Array]:
 
 def _back(limit: float, _: None, found: list[Array]) -> tuple[list[Array]]:
     """The largest element is taken out first: squares do not overflow."""
-    rows = [x.reshape(x.shape[0], -1) for x in found]
-    largest = functools.reduce(jnp.maximum, (jnp.abs(x).max(1, initial=0) for x in rows))
+    row = jnp.concatenate([x.reshape(x.shape[0], -1) for x in found], 1)  # one norm compiles faster than many
+    largest = jnp.abs(row).max(1)
     good = jnp.isfinite(largest)  # [B]
     unit = jnp.where(good & (largest > 0), largest, 1)
-    squares = [jnp.square(jnp.where(good[:, None], x / unit[:, None], 0)).sum(1) for x in rows]
-    factor = limit / jnp.maximum(unit * jnp.sqrt(jnp.stack(squares).sum(0)), limit)
-    shortened = [jnp.where(good[:, None], x * factor[:, None], 0) for x in rows]
-    return ([x.reshape(y.shape) for x, y in zip(shortened, found, strict=True)],)
+    row = jnp.where(good[:, None], row / unit[:, None], 0)
+    length = jnp.sqrt(jnp.square(row).sum(1))
+    row = row * (unit * limit / jnp.maximum(unit * length, limit))[:, None]
+    ends = np.cumsum([x.size // x.shape[0] for x in found])[:-1]
+    return ([x.reshape(y.shape) for x, y in zip(jnp.split(row, ends, 1), found, strict=True)],)
 
 
 _passed.defvjp(lambda leaves, limit: (leaves, None), _back)
