@@ -49,7 +49,7 @@ class ActorCritic:
     def __init__(self, config: Any, env: Any):
         self.config, self.length = config, config.episode_length or env.episode_length
         env, self.models = variants.wrapped(env, config.randomise, config.worlds, config.seed)
-        self.env = envs.AutoReset(envs.Episode(env, self.length))
+        self.env: envs.Wrapper = envs.AutoReset(envs.Episode(env, self.length))
         self.policy = networks.Policy(config.network, env.action_size)
         self.critic = networks.Critic(config.network)
         self.steps = config.worlds * config.unroll  # of the environment in an iteration

@@ -7,7 +7,7 @@ Episodes through contact are chaotic now and then: a world with an element of it
 
 import sys
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,7 @@ from jax import lax
 
 from jaxsim.devices import WORLDS
 from training import linear
+from training.bounded import Bounded
 from training.config import setting
 
 Array = jax.Array
@@ -29,10 +30,17 @@ class AGS(linear.LinearSearch):
     rate: float = setting(0.02, "step size", above=0)
     noise: float = setting(0.0, "deviation of the weights among worlds", least=0)
     limit: float = setting(1e3, "largest element of a world's gradient that is used", above=0)
+    state_limit: float = setting(
+        100.0, "largest norm of the derivative of a world's return with respect to its state", above=0
+    )
 
 
 class Learner(linear.Search):
     """AGS on an environment of one world."""
+
+    def __init__(self, config: AGS, env: Any):
+        super().__init__(config, env)
+        self.env = Bounded(self.env, config.state_limit)
 
     def iteration(self, state: linear.State) -> tuple[linear.State, dict[str, Array]]:
         """One step of the weights."""

@@ -49,7 +49,7 @@ class Search:
     def __init__(self, config: Any, env: Any):
         self.config, self.length = config, config.episode_length or env.episode_length
         env, self.models = variants.wrapped(env, config.randomise, config.worlds, config.seed)
-        self.env = envs.Episode(env, self.length)
+        self.env: envs.Wrapper = envs.Episode(env, self.length)
         self.steps = config.worlds * self.length  # of the environment in an iteration
 
     def init(self, key: Array) -> State:

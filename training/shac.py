@@ -2,7 +2,7 @@
 
 One iteration steps all worlds `unroll` times with sampled actions and follows the derivative of
 
-    J = E[sum_t discount^t r_t + discount^h V(s_h)]
+    J = E[sum_t discount^t r_t + discount^h V(s_h)] + entropy_weight E[H]
 
 through policy, environment and physics back to the parameters. The critic V stands for what lies beyond the window: it
 keeps the window short, where derivatives through contact are still of use. Where an episode ends inside the window the
@@ -23,6 +23,7 @@ from jaxsim.devices import WORLDS
 from training import collect, networks, normalise
 from training.actor_critic import ActorCritic, Windowed, in_one_row
 from training.advantage import advantages
+from training.bounded import Bounded
 from training.config import setting
 from training.sharing import mean_over_devices
 
@@ -38,6 +39,11 @@ class SHAC(Windowed):
     actor_rate: float = setting(2e-3, "learning rate of the policy, falling linearly to zero", above=0)
     critic_rate: float = setting(2e-3, "learning rate of the critic, falling linearly to zero", above=0)
     critic_epochs: int = setting(16, "passes of the critic over a window", least=1)
+    actor_trace: float = setting(1.0, "lambda of the sums that the policy follows; below 1 the critic counts", least=0)
+    entropy_weight: float = setting(0.0, "of the policy's entropy", least=0)
+    state_limit: float = setting(
+        10.0, "largest norm of the derivative of a world's sum with respect to its state", above=0
+    )
     follow: float = setting(0.2, "part of the way to the critic that its copy goes in an iteration", above=0)
 
 
@@ -57,6 +63,7 @@ class Learner(ActorCritic):
 
     def __init__(self, config: SHAC, env: Any):
         super().__init__(config, env)
+        self.env = Bounded(self.env, config.state_limit / config.unroll, of_mean=True)
         of_critic = self.iterations * config.critic_epochs * config.minibatches
         self.optimisers = {
             "policy": _adam(config.actor_rate, self.iterations, config.max_grad_norm),
@@ -108,14 +115,19 @@ class Learner(ActorCritic):
         """-J, and what happened; its derivative runs through every step of the window."""
         act = functools.partial(self.sample, params, state.moments)
         worlds, steps, ended = collect.collect(self.env, act, state.worlds, key, self.config.unroll, remat=True)
-        returns = self._returns(state, steps, 1.0)
+        returns = self._returns(state, steps, self.config.actor_trace)
         begins = jnp.concatenate([jnp.ones_like(steps.done[:1]), steps.done[:-1]])  # sums begin here
-        return -(begins * returns).mean(), lax.stop_gradient((worlds, steps, ended))
+        happened = lax.stop_gradient((worlds, steps, ended))
+        mean, log_std = self._policy(params, state.moments, happened[1].obs)
+        entropy = networks.entropy(self.config.network.squash, happened[1].raw, mean, log_std[None, None]).mean()
+        return -(begins * returns).mean() - self.config.entropy_weight * entropy, happened
 
     def _returns(self, state: State, steps: collect.Steps, trace: float) -> Array:
         """Returns [T, worlds], the critic's copy standing for what lies beyond the window.
 
-        With lambda 1 the values of the states inside cancel, and so do their derivatives.
+        With lambda 1 the values of the states inside cancel, and so do their derivatives. An episode that terminates in
+        the window then has no derivative that would tell that it could go on; with a smaller one, values of the states
+        before do tell.
         """
         value, after = self.values(state.target, state.moments, steps)
         reward = self.config.reward_scale * steps.reward

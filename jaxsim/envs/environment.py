@@ -4,7 +4,7 @@ import abc
 import dataclasses
 import functools
 from difflib import get_close_matches
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
@@ -20,6 +20,10 @@ Array = jax.Array
 INVALID = slice(WarningType.BADQPOS, WarningType.BADQACC + 1)
 
 
+# constants that are options of a loaded model
+OPTIONS = ("timestep", "iterations", "ls_iterations", "kappa", "kappa_gradient")
+
+
 @dataclasses.dataclass(frozen=True)
 class Constants:
     """What can be chosen of every task; tasks add their own. What is None is as in the model.
@@ -29,12 +33,18 @@ class Constants:
         timestep: of the simulation (s).
         iterations: most iterations of the constraint solver, which stops earlier where it has converged.
         ls_iterations: most iterations of its line search.
+        contact: law of the contacts, soft or hard.
+        kappa: of the hard law (N s m).
+        kappa_gradient: of its derivatives (N s m).
     """
 
     n_substeps: int = 1
     timestep: float | None = None
     iterations: int | None = None
     ls_iterations: int | None = None
+    contact: Literal["soft", "hard"] | None = None
+    kappa: float | None = None
+    kappa_gradient: float | None = None
 
 
 class Environment(abc.ABC):
@@ -59,11 +69,11 @@ class Environment(abc.ABC):
 
     def __init__(self, **changes: Any):
         self.constants: Any = _changed(type(self).__name__, self.Constants, changes)
-        self.model = self.configured(js.load(self.source))
+        self.model = self.configured(js.load(self.source, contact=self.constants.contact))
 
     def configured(self, model: js.Model) -> js.Model:
         """A model with the options that the task's constants say."""
-        options = {name: getattr(self.constants, name) for name in ("timestep", "iterations", "ls_iterations")}
+        options = {name: getattr(self.constants, name) for name in OPTIONS}
         return model.replace(opt=model.opt.replace(**{k: v for k, v in options.items() if v is not None}))
 
     @abc.abstractmethod

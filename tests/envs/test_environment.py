@@ -131,6 +131,16 @@ def test_repeating_adds_up_to_the_end(rng):
     np.testing.assert_array_equal(envs.Statistics.zero(2).normalise(state.obs), state.obs)
 
 
+def test_the_law_of_contacts_is_a_constant():
+    soft = envs.make("hopper_hop").model.opt
+    hard = envs.make("hopper_hop", contact="hard", kappa=1e-4, kappa_gradient=1e-3).model.opt
+    assert not soft.contact.rigid and hard.contact.rigid
+    assert float(hard.kappa) == pytest.approx(1e-4) and float(hard.kappa_gradient) == pytest.approx(1e-3)
+    assert float(hard.timestep) == float(soft.timestep)
+    with pytest.raises(ValueError, match=r"opt\.kappa is 0"):
+        envs.make("hopper_hop", contact="hard", kappa=0.0)
+
+
 def test_names_that_are_wrong():
     with pytest.raises(KeyError, match="closest: cart_pole_swing_up"):
         envs.make("cartpole_swingup")

@@ -1,7 +1,9 @@
 """Advantages and moments against what their definitions say, one step at a time."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from training import normalise
 from training.advantage import advantages
@@ -38,3 +40,17 @@ def test_moments_of_parts_are_those_of_all(rng):
     np.testing.assert_allclose(seen.std((0, 1)), 1, rtol=1e-12)
     far = normalise.normalise(moments, jnp.full(3, 1e9))
     np.testing.assert_array_equal(far, normalise.LIMIT)
+
+
+@pytest.mark.parametrize("trace", [1.0, 0.9])
+def test_values_inside_a_window_count_below_lambda_1(trace):
+    """Of an episode that terminates in the window nothing else says that it could have gone on."""
+    discount, ended = 0.95, jnp.array([0.0, 0, 1, 0])[:, None]
+
+    def first(value):
+        following = jnp.concatenate([value[1:], value[-1:]])
+        return (advantages(jnp.ones((4, 1)), value, following, ended, ended, discount, trace) + value)[0, 0]
+
+    found = jax.grad(first)(jnp.arange(4.0)[:, None])[:, 0]
+    part = (1 - trace) * discount * np.array([0, 1, discount * trace, 0])
+    np.testing.assert_allclose(found, part, atol=1e-15)

@@ -18,6 +18,7 @@ from run_point_mass import learner
 from training import guard, loop
 from training.checkpoint import Checkpoints
 from training.config import ConfigError
+from training.sharing import Program
 
 SCRIPT = Path(__file__).with_name("run_point_mass.py")
 ROOT = SCRIPT.parents[2]
@@ -67,6 +68,35 @@ def test_a_killed_training_ends_with_the_same_bits(tmp_path, float32):
         [{k: v for k, v in line.items() if k not in timing} for line in lines(f)] for f in (tmp_path / "whole", folder)
     )
     assert [line["iteration"] for line in parts] == list(range(1, 41)) and parts == whole
+
+
+@pytest.mark.parametrize("algorithm", ["shac", "ars", "ags", "cem"])
+def test_an_interrupted_training_ends_with_the_same_bits(algorithm, tmp_path, monkeypatch, float32):
+    """Interrupted in its fourth iteration of six, after the checkpoint of the third."""
+    count = 6
+    steps = count * 64 * (10 if algorithm == "shac" else 20)
+    made, config = learner(algorithm, steps=steps, checkpoint_seconds=0.0)
+    program = Program(made, 2)
+    expected, iterate = program.init(0), program.compile()
+    for _ in range(count):
+        expected, _ = iterate(expected)
+    calls = []
+
+    def interrupted(*args):
+        calls.append(args)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(loop, "_compiled", lambda program: iterate)  # once is enough
+    monkeypatch.setattr(guard, "check", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        loop.train(made, config, tmp_path)
+    assert [line["iteration"] for line in lines(tmp_path)] == [1, 2, 3]
+    found = loop.train(made, config, tmp_path)
+    assert len(calls) == 4 + 3
+    for one, other in zip(bits(expected), bits(found), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert [line["iteration"] for line in lines(tmp_path)] == list(range(1, count + 1))
 
 
 def test_two_hosts_train_as_one_with_as_many_devices(tmp_path, float32):

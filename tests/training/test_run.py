@@ -58,11 +58,28 @@ def test_a_run_from_beginning_to_end(experiment, tmp_path, capsys):
     assert "none is no run: it has no config.yaml" in capsys.readouterr().err
 
 
-def test_a_mistake_ends_it_before_anything_is_written(experiment, tmp_path, capsys):
-    assert run.main("ars", [str(experiment), "--out", str(tmp_path / "run"), "--nose", "1", "--best", "9"]) == 2
-    said = capsys.readouterr().err
-    assert "--nose: there is no setting 'nose'; did you mean 'noise'?" in said
+MISTAKES = {  # of an option, and what was meant
+    "ppo": ("clp", "clip"),
+    "shac": ("actor_rat", "actor_rate"),
+    "ars": ("nose", "noise"),
+    "ags": ("state_limits", "state_limit"),
+    "cem": ("deviatoin", "deviation"),
+}
+
+
+@pytest.mark.parametrize("algorithm", MISTAKES)
+def test_a_mistake_ends_it_before_anything_is_written(algorithm, experiment, tmp_path, capsys):
+    experiment.write_text(f"{{algorithm: {algorithm}, env: {{name: cart_pole_swing_up, nois: 1}}, wolds: 16}}")
+    wrong, meant = MISTAKES[algorithm]
+    assert run.main(algorithm, [str(experiment), "--out", str(tmp_path / "run"), f"--{wrong}", "1"]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 3 and said[0].startswith(f"{algorithm}: error: ")
+    for name, near, line in (("wolds", "worlds", ", line 1"), ("nois", "noise", ", line 1"), (wrong, meant, "--")):
+        assert any(f"there is no setting '{name}'; did you mean '{near}'?" in text and line in text for text in said)
     assert not (tmp_path / "run").exists()
+
+
+def test_what_does_not_fit_ends_it_too(experiment, tmp_path, capsys):
     assert run.main("ars", [str(experiment), "--out", str(tmp_path / "run"), "--best", "9"]) == 2
     assert "best is 9, but 16 worlds try 8 directions" in capsys.readouterr().err
 
