@@ -160,6 +160,7 @@ def _tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
     for i, x in enumerate(tests):
         if i not in found:
             a, b = (shapes_of(m, d, g, x.among) for g in x.geoms)
+            a = a if x.prisms is None else x.prisms
             found[i] = jax.vmap(_collider(m, x.kinds))(a, b, x.reach)
     return [_in_reach(found[i], x, _count(m, x.kinds)) for i, x in enumerate(tests)]
 

@@ -7,6 +7,7 @@ from jaxsim.collision.colliders.capsule import capsule_capsule
 from jaxsim.collision.colliders.capsule_box import capsule_box
 from jaxsim.collision.colliders.plane import plane_box, plane_capsule, plane_cylinder, plane_ellipsoid, plane_sphere
 from jaxsim.collision.colliders.plane_mesh import plane_mesh
+from jaxsim.collision.colliders.prism import prism_sphere
 from jaxsim.collision.colliders.sphere import sphere_box, sphere_capsule, sphere_cylinder, sphere_sphere
 from jaxsim.collision.convex.collider import convex
 from jaxsim.collision.convex.multicontact import contacts_per_pair
@@ -36,7 +37,8 @@ ANALYTIC: dict[tuple[int, int], tuple[Collider, int]] = {
 }
 
 # a height field is tested as prisms, each of which has one contact
-_FIELD = {(G.HFIELD, b): (convex, 1) for b in (G.SPHERE, G.CAPSULE, G.ELLIPSOID, G.CYLINDER, G.BOX, G.MESH)}
+_FIELD = {(G.HFIELD, b): (convex, 1) for b in (G.CAPSULE, G.ELLIPSOID, G.CYLINDER, G.BOX, G.MESH)}
+_FIELD[G.HFIELD, G.SPHERE] = (prism_sphere, 1)
 _SOLID = (G.SPHERE, G.CAPSULE, G.ELLIPSOID, G.CYLINDER, G.BOX, G.MESH)
 _CONVEX = {(a, b): (convex, contacts_per_pair(a, b)) for a in _SOLID for b in _SOLID if a <= b}
 
