@@ -65,6 +65,14 @@ def search_exact(
     """The solution of a step at kappa = 0, from one near the path's end; not differentiated.
 
     Where that leads nowhere, it is the one near the end that is returned, as not converged.
+
+    Args:
+        form: of the problem.
+        t: the impact.
+        start: where the search begins.
+        afar: where it begins again if that does not lead to the path's end.
+        settings: of the solver.
+        fresh: [] bool, whether the start is not near, and is left out.
     """
     tiny = settings._replace(kappa=jnp.asarray(TINY[str(t.qvel.dtype)], t.qvel.dtype))
     w, found = search(form, t, start, afar, tiny, fresh)
