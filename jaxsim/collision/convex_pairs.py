@@ -23,6 +23,7 @@ from jaxsim.collision.convex.multicontact import MOST
 from jaxsim.collision.convex.penetration import (
     Accuracy,
     Located,
+    Met,
     corners_of_cores,
     locate,
     penetration_at,
@@ -32,7 +33,6 @@ from jaxsim.collision.convex.penetration import (
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape
 from jaxsim.collision.shapes import formed
 from jaxsim.core.data import Data
-from jaxsim.core.enums import GeomType
 from jaxsim.core.model import Model
 
 Array = jax.Array
@@ -62,6 +62,7 @@ def convex_pairs(
     reach: Array,
     accuracy: Accuracy,
     several: bool,
+    pairs: Met,
 ) -> Candidates:
     """Candidates [n, 4] of pairs of geoms; of those with a reach of -NO_CONTACT there are none.
 
@@ -73,8 +74,8 @@ def convex_pairs(
         reach: [n] distance (m) up to which contacts are detected.
         accuracy: of the search.
         several: whether faces and edges have a contact at each corner.
+        pairs: what they may be.
     """
-    drums = GeomType.CYLINDER in served.kinds
     still = m.replace(geom_size=lax.stop_gradient(m.geom_size))
     poses = d.replace(geom_xpos=lax.stop_gradient(d.geom_xpos), geom_xmat=lax.stop_gradient(d.geom_xmat))
 
@@ -86,31 +87,32 @@ def convex_pairs(
 
         def one(a: Shape, b: Shape, found: Located, reach: Array) -> Candidates:
             corner = jnp.stack([corners(served, x.data, n) for x, n in zip((a, b), found.numbers())])
-            return contacts_of(served, a, b, penetration_at(a, b, found, corner, drums), reach, several)
+            return contacts_of(served, a, b, penetration_at(a, b, found, corner, pairs.drums), reach, several)
 
         return jax.vmap(one)(a, b, found, lanes[2])
 
-    return _in_blocks(_routine(shapes, accuracy, drums, finish), (*geoms, reach))
+    return _in_blocks(_routine(shapes, accuracy, pairs, finish), (*geoms, reach))
 
 
-def convex_shapes(served: Library, a: Shape, b: Shape, reach: Array, accuracy: Accuracy, several: bool) -> Candidates:
+def convex_shapes(
+    served: Library, a: Shape, b: Shape, reach: Array, accuracy: Accuracy, several: bool, pairs: Met
+) -> Candidates:
     """The same of shapes [n] with forms, which need not be geoms."""
-    drums = GeomType.CYLINDER in served.kinds
 
     def shapes(lanes: tuple[Shape, Shape, Array]) -> tuple[Shape, ...]:
         return lanes[:2]
 
     def finish(lanes: tuple[Shape, Shape, Array], found: Located) -> Candidates:
         def one(a: Shape, b: Shape, found: Located, reach: Array) -> Candidates:
-            exact = penetration_at(a, b, found, corners_of_cores(a, b, found), drums)
+            exact = penetration_at(a, b, found, corners_of_cores(a, b, found), pairs.drums)
             return contacts_of(served, a, b, exact, reach, several)
 
         return jax.vmap(one)(*lanes[:2], found, lanes[2])
 
-    return _in_blocks(_routine(shapes, accuracy, drums, finish), (a, b, reach))
+    return _in_blocks(_routine(shapes, accuracy, pairs, finish), (a, b, reach))
 
 
-def _routine(shapes: Callable, accuracy: Accuracy, drums: bool, finish: Callable) -> Routine:
+def _routine(shapes: Callable, accuracy: Accuracy, pairs: Met, finish: Callable) -> Routine:
     """The routine for lanes whose two shapes [n] a function gives."""
 
     def first(lanes: Any) -> Simplex:
@@ -119,7 +121,7 @@ def _routine(shapes: Callable, accuracy: Accuracy, drums: bool, finish: Callable
 
     def second(lanes: Any, known: Simplex) -> Located:
         a, b = shapes(lanes)
-        return jax.vmap(lambda a, b, s: locate(a, b, s, accuracy, drums))(a, b, known)
+        return jax.vmap(lambda a, b, s: locate(a, b, s, accuracy, pairs))(a, b, known)
 
     return Routine(first, second, finish)
 

@@ -15,7 +15,7 @@ from jaxsim.collision.budget import CELLS, TILES, budgets_of, group_name
 from jaxsim.collision.compact import chosen, gather
 from jaxsim.collision.convex.collider import convex
 from jaxsim.collision.convex.form import Library, is_large, library
-from jaxsim.collision.convex.penetration import Accuracy
+from jaxsim.collision.convex.penetration import Accuracy, met
 from jaxsim.collision.convex_pairs import convex_pairs, convex_shapes
 from jaxsim.collision.height_field import PRISM, filled, prisms
 from jaxsim.collision.pairs import Pairs, groups
@@ -181,14 +181,14 @@ def _convex_tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
     served = library(m.topology, tuple(np.unique(np.concatenate([x.among for x in tests])).tolist()), least)
     several = not m.opt.disables(DisableBit.MULTICCD) and any(_count(m, x.kinds) > 1 for x in tests)
     accuracy = Accuracy(m.opt.ccd_tolerance, m.opt.ccd_iterations)
-    reach = jnp.concatenate([x.reach for x in tests])
+    reach, pairs = jnp.concatenate([x.reach for x in tests]), met(x.kinds for x in tests)
     if least == 1:
         first, second = (_joined([x.geoms[i] for x in tests]) for i in (0, 1))
-        found = convex_pairs(m, d, served, (first, second), reach, accuracy, several)
+        found = convex_pairs(m, d, served, (first, second), reach, accuracy, several, pairs)
     else:
         shapes = [_formed(m, d, x, served) for x in tests]
         a, b = jax.tree.map(lambda *x: jnp.concatenate(x), *shapes)
-        found = convex_shapes(served, a, b, reach, accuracy, several)
+        found = convex_shapes(served, a, b, reach, accuracy, several, pairs)
     return _split(found, tests)
 
 

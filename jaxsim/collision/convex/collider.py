@@ -1,14 +1,15 @@
 """The collider of any two convex shapes."""
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxsim.collision.convex.form import Library
 from jaxsim.collision.convex.multicontact import MOST, multicontact
-from jaxsim.collision.convex.penetration import DEFAULT, Accuracy, Penetration, penetration
+from jaxsim.collision.convex.penetration import DEFAULT, Accuracy, Penetration, met, penetration
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape, detected
-from jaxsim.core.enums import GeomType
 
 Array = jax.Array
 
@@ -23,7 +24,7 @@ def convex(served: Library, a: Shape, b: Shape, margin: Array, accuracy: Accurac
         accuracy: of the search.
         several: whether faces and edges have a contact at each corner.
     """
-    found = penetration(a, b, margin, accuracy, GeomType.CYLINDER in served.kinds)
+    found = penetration(a, b, margin, accuracy, met(itertools.product(served.kinds, repeat=2)))
     return contacts_of(served, a, b, found, margin, several)
 
 

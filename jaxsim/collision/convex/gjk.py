@@ -58,8 +58,7 @@ def gjk(shapes: Difference, reach: Array, tolerance: Array, iterations: int) -> 
         direction = jnp.where(outside, -s.x, _sideways(s.rows[:, :3], s.step))
         row = shapes.point(direction / safe_norm(direction))
         ahead = jnp.sum(s.x * row[:3])
-        place = first_true((s.weight == 0) & (_later(s.step) == _soonest(s)))
-        rows = jnp.where(place[:, None], row[None], s.rows)
+        rows = placed(row, s.rows, s.weight, s.step)
         weight, x, inside = nearest(rows[:, :3])
         new = jnp.sum(x * x)
         # the nearest point is found where the new point is no further ahead, or rounding lets it come no nearer
@@ -82,13 +81,12 @@ def gjk(shapes: Difference, reach: Array, tolerance: Array, iterations: int) -> 
     return lax.while_loop(lambda s: (s.state == SEARCHING) & (s.step < iterations), search, start)
 
 
-def _later(step: Array) -> Array:
-    """[4] how long ago each place was filled: places are filled in turn."""
-    return (jnp.arange(4, dtype=jnp.int32) - step - 1) & 3
-
-
-def _soonest(s: Simplex) -> Array:
-    return jnp.min(jnp.where(s.weight == 0, _later(s.step), 4))
+def placed(row: Array, rows: Array, weight: Array, step: Array) -> Array:
+    """A simplex [4, 8] with a new point [8] in place of one of weight [4] zero: places are filled in turn."""
+    later = (jnp.arange(4, dtype=jnp.int32) - step - 1) & 3  # how long ago each place was filled
+    soonest = jnp.min(jnp.where(weight == 0, later, 4))
+    place = first_true((weight == 0) & (later == soonest))
+    return jnp.where(place[:, None], row[None], rows)
 
 
 def _sideways(points: Array, step: Array) -> Array:

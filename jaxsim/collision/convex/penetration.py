@@ -1,5 +1,7 @@
 """Where two convex shapes are nearest, or overlap least: distance, witness points, normal, and the features there."""
 
+import itertools
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import jax
@@ -9,12 +11,14 @@ from jax import lax
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
 from jaxsim.collision.convex.contact import touch
+from jaxsim.collision.convex.descent import curved, descend, is_curved
 from jaxsim.collision.convex.difference import Difference, difference
 from jaxsim.collision.convex.epa import epa
 from jaxsim.collision.convex.gjk import APART, OVERLAP, TRIANGLES, Simplex, gjk, largest
 from jaxsim.collision.convex.patch import Found, Patch, patch, unpatched
 from jaxsim.collision.convex.support import core_points
 from jaxsim.collision.shape import NO_CONTACT, Shape, safe_norm
+from jaxsim.core.enums import GeomType
 
 Array = jax.Array
 
@@ -30,6 +34,27 @@ class Accuracy(NamedTuple):
 
 
 DEFAULT = Accuracy()
+
+
+class Met(NamedTuple):
+    """What there may be among the pairs that a program is for, which has no more to do than they need.
+
+    drums: cylinders, whose caps are flat; curves: pairs whose depth is found by descent; others: those by EPA.
+    """
+
+    drums: bool
+    curves: bool
+    others: bool
+
+
+def met(kinds: Iterable[tuple[int, int]]) -> Met:
+    """What there is among pairs of such types of geoms."""
+    pairs = set(kinds)
+    by_descent = [curved(*x) for x in pairs]
+    return Met(any(GeomType.CYLINDER in x for x in pairs), any(by_descent), not all(by_descent))
+
+
+ANY = met(itertools.product(GeomType, repeat=2))
 
 
 class Penetration(NamedTuple):
@@ -88,7 +113,7 @@ class Located(NamedTuple):
         return self.settled().numbers()
 
 
-def penetration(a: Shape, b: Shape, reach: Array, accuracy: Accuracy = DEFAULT, drums: bool = True) -> Penetration:
+def penetration(a: Shape, b: Shape, reach: Array, accuracy: Accuracy = DEFAULT, pairs: Met = ANY) -> Penetration:
     """Distance, witnesses and normal of two convex shapes, up to a distance [] (m) (mjc_ccd).
 
     The search is not differentiated: it says which features touch, and distance, witnesses and normal are then
@@ -98,10 +123,10 @@ def penetration(a: Shape, b: Shape, reach: Array, accuracy: Accuracy = DEFAULT, 
         a, b: geoms whose data are forms.
         reach: [] m.
         accuracy: of the search.
-        drums: whether there may be cylinders among them.
+        pairs: what they may be.
     """
-    found = locate(a, b, sift(a, b, reach, accuracy), accuracy, drums)
-    return penetration_at(a, b, found, corners_of_cores(a, b, found), drums)
+    found = locate(a, b, sift(a, b, reach, accuracy), accuracy, pairs)
+    return penetration_at(a, b, found, corners_of_cores(a, b, found), pairs.drums)
 
 
 def sift(a: Shape, b: Shape, reach: Array, accuracy: Accuracy = DEFAULT) -> Simplex:
@@ -113,12 +138,12 @@ def sift(a: Shape, b: Shape, reach: Array, accuracy: Accuracy = DEFAULT) -> Simp
     return gjk(difference(a, b), reach, jnp.asarray(accuracy.tolerance, reach.dtype), accuracy.iterations)
 
 
-def locate(a: Shape, b: Shape, known: Simplex, accuracy: Accuracy = DEFAULT, drums: bool = True) -> Located:
+def locate(a: Shape, b: Shape, known: Simplex, accuracy: Accuracy = DEFAULT, pairs: Met = ANY) -> Located:
     """The second half, from what the first one found: how deep in each other they are, if they are, and exactly."""
     a, b = lax.stop_gradient((a, b))
     shapes = difference(a, b)
-    found = search(shapes, known, accuracy)
-    normal, slid, trusted = _refine(shapes, found, accuracy, drums)
+    found = search(shapes, known, accuracy, pairs)
+    normal, slid, trusted = _refine(shapes, found, accuracy, pairs.drums)
     return Located(found, normal, slid, trusted)
 
 
@@ -152,28 +177,49 @@ def penetration_at(a: Shape, b: Shape, located: Located, corner: Array, drums: b
     )  # fmt: skip
 
 
-def search(shapes: Difference, s: Simplex, accuracy: Accuracy) -> Search:
+def search(shapes: Difference, s: Simplex, accuracy: Accuracy, pairs: Met = ANY) -> Search:
     """The feature of the difference that is nearest to the origin, from either side."""
-    tolerance = jnp.asarray(accuracy.tolerance, s.x.dtype)
-    inside = s.state == OVERLAP
+    rows, weight = _without_lightest(s.rows, s.weight)
+    found = Search(rows, weight, weight > 0, -s.x / safe_norm(s.x), s.state != APART, rows)
+    if pairs.others:
+        found = _deep(found, *_by_faces(shapes, s, accuracy, ~is_curved(shapes)))
+    if pairs.curves:
+        found = _deep(found, *_by_descent(shapes, s, accuracy, is_curved(shapes)))
+    return found
+
+
+def _deep(shallow: Search, here: Array, deep: Search) -> Search:
+    """What was found of shapes that overlap, where that is so []."""
+    return jax.tree.map(lambda new, old: jnp.where(here, new, old), deep, shallow)
+
+
+def _by_faces(shapes: Difference, s: Simplex, accuracy: Accuracy, asked: Array) -> tuple[Array, Search]:
+    """Whether shapes overlap [], and the feature there, by EPA."""
+    inside = (s.state == OVERLAP) & asked
     _, which = largest(s.rows[:, :3])
     corners = [jnp.sum(jnp.where(which[:, None], take(s.rows, TRIANGLES[:, i]), 0), axis=0) for i in range(3)]
+    tolerance = jnp.asarray(accuracy.tolerance, s.x.dtype)
     face, outward, furthest = epa(shapes, jnp.stack(corners), inside, tolerance, accuracy.iterations)
-    rows, weight = _without_lightest(s)
-    used = inside | (weight > 0)
-    rows = jnp.where(inside, face, rows)
-    weight = jnp.where(inside, _weights(face[:, :3], outward), weight)
-    normal = jnp.where(inside, outward, -s.x / safe_norm(s.x))
-    alone = jnp.where(inside, furthest[None], rows)
-    return Search(rows, weight, used, normal, s.state != APART, alone)
+    weight = _weights(face[:, :3], outward)
+    return inside, Search(face, weight, jnp.ones(3, bool), outward, inside, jnp.broadcast_to(furthest[None], (3, 8)))
 
 
-def _without_lightest(s: Simplex) -> tuple[Array, Array]:
-    """The three points of a simplex that make its nearest point, and their weights."""
-    _, lightest = vector.least(s.weight)
+def _by_descent(shapes: Difference, s: Simplex, accuracy: Accuracy, asked: Array) -> tuple[Array, Search]:
+    """The same by descent."""
+    inside = (s.state == OVERLAP) & asked
+    tolerance = jnp.asarray(accuracy.tolerance, s.x.dtype)
+    lowest = descend(shapes, inside, tolerance, accuracy.iterations)
+    rows, weight = _without_lightest(lowest.rows, lowest.weight)
+    furthest = jnp.broadcast_to(shapes.point(lowest.normal)[None], (3, 8))
+    return inside, Search(rows, weight, weight > 0, lowest.normal, inside, furthest)
+
+
+def _without_lightest(rows: Array, weight: Array) -> tuple[Array, Array]:
+    """The three points of a simplex, rows [4, 8] of weight [4], that make its nearest point, and their weights."""
+    _, lightest = vector.least(weight)
     drop = jnp.argmax(lightest).astype(jnp.int32)
     keep = (jnp.arange(3, dtype=jnp.int32) + drop + 1) & 3
-    rows, weight = (x.at[keep].get(mode="promise_in_bounds") for x in (s.rows, s.weight))
+    rows, weight = (x.at[keep].get(mode="promise_in_bounds") for x in (rows, weight))
     return rows, weight
 
 
