@@ -37,7 +37,9 @@ ANALYTIC: dict[tuple[int, int], tuple[Collider, int]] = {
 }
 
 # a height field is tested as prisms, each of which has one contact
-_FIELD = {(G.HFIELD, b): (convex, 1) for b in (G.CAPSULE, G.ELLIPSOID, G.CYLINDER, G.BOX, G.MESH)}
+_FIELD: dict[tuple[int, int], tuple[Collider, int]] = {
+    (G.HFIELD, b): (convex, 1) for b in (G.CAPSULE, G.ELLIPSOID, G.CYLINDER, G.BOX, G.MESH)
+}
 _FIELD[G.HFIELD, G.SPHERE] = (prism_sphere, 1)
 _SOLID = (G.SPHERE, G.CAPSULE, G.ELLIPSOID, G.CYLINDER, G.BOX, G.MESH)
 _CONVEX = {(a, b): (convex, contacts_per_pair(a, b)) for a in _SOLID for b in _SOLID if a <= b}

@@ -70,35 +70,45 @@ def is_curved(shapes: Difference) -> Array:
     return shapes.smooth & ~(faceted[0] | faceted[1])
 
 
-def descend(shapes: Difference, start: Array, tolerance: Array, iterations: int) -> Lowest:
-    """The lowest normal that there is.
+def descend(shapes: Difference, start: Array, known: Array | None, tolerance: Array, iterations: int) -> Lowest:
+    """The lowest normal that there is, or the one downhill from a known one [3].
 
     Args:
-        shapes: their difference, which is symmetric about the difference of their centres.
+        shapes: their difference; if no normal is known, symmetric about the difference of their centres.
         start: [] bool, whether to search at all.
+        known: [3] a unit normal, or None.
         tolerance: [] by how much (m) the nearest point may lie within the difference.
         iterations: most steps from each start.
     """
+    s = _lowest(shapes, start, tolerance, iterations) if known is None else _begun(shapes, known, start)
+    s = s._replace(step=jnp.zeros((), jnp.int32), done=~start)
+    s = _downhill(shapes, s, _enough(shapes, tolerance, FINE if known is None else 0), iterations)
+    return Lowest(_normal(s), s.rows, s.weight)
+
+
+def _enough(shapes: Difference, tolerance: Array, share: float) -> Array:
+    return jnp.maximum(jnp.maximum(tolerance, share * shapes.scale), _rounding(shapes))
+
+
+def _lowest(shapes: Difference, start: Array, tolerance: Array, iterations: int) -> _Descent:
+    """The best of some descents, each of which has come near its end."""
     directions, missing = _directions(shapes)
     reaches = jax.vmap(lambda n: jnp.sum(shapes.point(n)[:3] * n))(directions)
     big = jnp.asarray(jnp.finfo(reaches.dtype).max, reaches.dtype)
-    tolerances = (jnp.maximum(tolerance, share * shapes.scale) for share in (COARSE, FINE))
-    coarse, fine = (jnp.maximum(x, _rounding(shapes)) for x in tolerances)
+    enough = _enough(shapes, tolerance, COARSE)
 
     def attempt(state: tuple[Array, _Descent], _: None) -> tuple[tuple[Array, _Descent], None]:
         heights, best = state
         _, first = vector.least(heights)
         begin = jnp.sum(jnp.where(first[:, None], directions, 0), axis=0)
-        found = _downhill(shapes, _begun(shapes, begin, start), coarse, min(HASTE, iterations))
+        found = _downhill(shapes, _begun(shapes, begin, start), enough, min(HASTE, iterations))
         best = jax.tree.map(lambda new, old: jnp.where(found.height < best.height, new, old), found, best)
         cosine = jnp.maximum(vector.dot(directions, _normal(found)[None]), vector.dot(directions, begin[None]))
         return (jnp.where(cosine > NEAR, big, heights), best), None
 
     none = _begun(shapes, directions[0], jnp.zeros((), bool))._replace(height=big)
-    heights = jnp.where(missing, big, reaches)
-    (_, best), _ = lax.scan(attempt, (heights, none), None, length=STARTS)
-    best = _downhill(shapes, best._replace(step=jnp.zeros((), jnp.int32), done=~start), fine, iterations)
-    return Lowest(_normal(best), best.rows, best.weight)
+    (_, best), _ = lax.scan(attempt, (jnp.where(missing, big, reaches), none), None, length=STARTS)
+    return best
 
 
 def _normal(s: _Descent) -> Array:

@@ -34,6 +34,7 @@ NOWHERE = 1e30  # height of a face that is not there: nothing sees it, and all o
 # steps that there is room for at first and next, as a step costs as much as the square of the room: hulls of a dozen
 # vertices take five, smooth shapes about twenty
 FEW = (12, 24)
+SMOOTH = 24  # steps after which smooth shapes are left to a descent: which normal is best is known by then
 GROWTH = 4  # times as many are next, for shapes that need them
 MOST = 1000  # steps, as in MuJoCo
 SHIFT = 11  # bits of a code that hold a number or a difference of two
@@ -97,6 +98,7 @@ def epa(
     p = Polytope(triangle, face, _lowest(face), none, zero, ~start)
     for room in _rooms(iterations):
         p = lax.while_loop(_unfinished(room), grow, _with_room(p, room))
+        p = p._replace(done=p.done | shapes.smooth & (room >= SMOOTH))
     corners = p.rows.at[p.found[4:7].astype(jnp.int32)].get(mode="promise_in_bounds")
     return corners, p.found[:3], p.found[8:]
 

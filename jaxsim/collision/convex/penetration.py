@@ -11,7 +11,7 @@ from jax import lax
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
 from jaxsim.collision.convex.contact import touch
-from jaxsim.collision.convex.descent import curved, descend, is_curved
+from jaxsim.collision.convex.descent import ROUND, curved, descend, is_curved
 from jaxsim.collision.convex.difference import Difference, difference
 from jaxsim.collision.convex.epa import epa
 from jaxsim.collision.convex.gjk import APART, OVERLAP, TRIANGLES, Simplex, gjk, largest
@@ -39,19 +39,22 @@ DEFAULT = Accuracy()
 class Met(NamedTuple):
     """What there may be among the pairs that a program is for, which has no more to do than they need.
 
-    drums: cylinders, whose caps are flat; curves: pairs whose depth is found by descent; others: those by EPA.
+    drums: cylinders, whose caps are flat; curves: pairs whose depth is found by descent alone; others: those for which
+    EPA searches; bumps: those among them for which it is not exact.
     """
 
     drums: bool
     curves: bool
     others: bool
+    bumps: bool
 
 
-def met(kinds: Iterable[tuple[int, int]]) -> Met:
+def met(kinds: Iterable[tuple[int, ...]]) -> Met:
     """What there is among pairs of such types of geoms."""
     pairs = set(kinds)
-    by_descent = [curved(*x) for x in pairs]
-    return Met(any(GeomType.CYLINDER in x for x in pairs), any(by_descent), not all(by_descent))
+    others = [x for x in pairs if not curved(*x)]
+    bumps = any({*x} & {*ROUND} for x in others)
+    return Met(any(GeomType.CYLINDER in x for x in pairs), len(others) < len(pairs), bool(others), bumps)
 
 
 ANY = met(itertools.product(GeomType, repeat=2))
@@ -181,10 +184,14 @@ def search(shapes: Difference, s: Simplex, accuracy: Accuracy, pairs: Met = ANY)
     """The feature of the difference that is nearest to the origin, from either side."""
     rows, weight = _without_lightest(s.rows, s.weight)
     found = Search(rows, weight, weight > 0, -s.x / safe_norm(s.x), s.state != APART, rows)
+    inside, by_axes = s.state == OVERLAP, is_curved(shapes)
     if pairs.others:
-        found = _deep(found, *_by_faces(shapes, s, accuracy, ~is_curved(shapes)))
+        found = _deep(found, inside & ~by_axes, _by_faces(shapes, s, accuracy, inside & ~by_axes))
+    if pairs.bumps:
+        bumps = inside & ~by_axes & shapes.smooth
+        found = _deep(found, bumps, _by_descent(shapes, accuracy, bumps, found.normal))
     if pairs.curves:
-        found = _deep(found, *_by_descent(shapes, s, accuracy, is_curved(shapes)))
+        found = _deep(found, inside & by_axes, _by_descent(shapes, accuracy, inside & by_axes))
     return found
 
 
@@ -193,25 +200,23 @@ def _deep(shallow: Search, here: Array, deep: Search) -> Search:
     return jax.tree.map(lambda new, old: jnp.where(here, new, old), deep, shallow)
 
 
-def _by_faces(shapes: Difference, s: Simplex, accuracy: Accuracy, asked: Array) -> tuple[Array, Search]:
-    """Whether shapes overlap [], and the feature there, by EPA."""
-    inside = (s.state == OVERLAP) & asked
+def _by_faces(shapes: Difference, s: Simplex, accuracy: Accuracy, asked: Array) -> Search:
+    """The feature of shapes that overlap, where asked [], by EPA; coarse if they are smooth."""
     _, which = largest(s.rows[:, :3])
     corners = [jnp.sum(jnp.where(which[:, None], take(s.rows, TRIANGLES[:, i]), 0), axis=0) for i in range(3)]
     tolerance = jnp.asarray(accuracy.tolerance, s.x.dtype)
-    face, outward, furthest = epa(shapes, jnp.stack(corners), inside, tolerance, accuracy.iterations)
+    face, outward, furthest = epa(shapes, jnp.stack(corners), asked, tolerance, accuracy.iterations)
     weight = _weights(face[:, :3], outward)
-    return inside, Search(face, weight, jnp.ones(3, bool), outward, inside, jnp.broadcast_to(furthest[None], (3, 8)))
+    return Search(face, weight, jnp.ones(3, bool), outward, asked, jnp.broadcast_to(furthest[None], (3, 8)))
 
 
-def _by_descent(shapes: Difference, s: Simplex, accuracy: Accuracy, asked: Array) -> tuple[Array, Search]:
-    """The same by descent."""
-    inside = (s.state == OVERLAP) & asked
-    tolerance = jnp.asarray(accuracy.tolerance, s.x.dtype)
-    lowest = descend(shapes, inside, tolerance, accuracy.iterations)
+def _by_descent(shapes: Difference, accuracy: Accuracy, asked: Array, known: Array | None = None) -> Search:
+    """The same by descent, from a known normal [3] or from those that there may be."""
+    tolerance = jnp.asarray(accuracy.tolerance, shapes.scale.dtype)
+    lowest = descend(shapes, asked, known, tolerance, accuracy.iterations)
     rows, weight = _without_lightest(lowest.rows, lowest.weight)
     furthest = jnp.broadcast_to(shapes.point(lowest.normal)[None], (3, 8))
-    return inside, Search(rows, weight, weight > 0, lowest.normal, inside, furthest)
+    return Search(rows, weight, weight > 0, lowest.normal, asked, furthest)
 
 
 def _without_lightest(rows: Array, weight: Array) -> tuple[Array, Array]:
