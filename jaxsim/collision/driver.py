@@ -15,9 +15,9 @@ from jaxsim.collision.budget import CELLS, TILES, budgets_of, group_name
 from jaxsim.collision.compact import chosen, gather
 from jaxsim.collision.convex.collider import convex
 from jaxsim.collision.convex.form import Library, is_large, library
-from jaxsim.collision.convex.penetration import Accuracy, met
-from jaxsim.collision.convex_pairs import convex_pairs, convex_shapes
-from jaxsim.collision.height_field import PRISM, filled, prisms
+from jaxsim.collision.convex.penetration import met
+from jaxsim.collision.convex_pairs import Routine, convex_pairs
+from jaxsim.collision.height_field import PRISM, prisms
 from jaxsim.collision.pairs import Pairs, groups
 from jaxsim.collision.params import PairParams, pair_params
 from jaxsim.collision.sdf.collider import fields_met
@@ -180,16 +180,12 @@ def _convex_tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
     least = 1 if all(x.prisms is None for x in tests) else PRISM
     served = library(m.topology, tuple(np.unique(np.concatenate([x.among for x in tests])).tolist()), least)
     several = not m.opt.disables(DisableBit.MULTICCD) and any(_count(m, x.kinds) > 1 for x in tests)
-    accuracy = Accuracy(m.opt.ccd_tolerance, m.opt.ccd_iterations)
-    reach, pairs = jnp.concatenate([x.reach for x in tests]), met(x.kinds for x in tests)
-    if least == 1:
-        first, second = (_joined([x.geoms[i] for x in tests]) for i in (0, 1))
-        found = convex_pairs(m, d, served, (first, second), reach, accuracy, several, pairs)
-    else:
-        shapes = [_formed(m, d, x, served) for x in tests]
-        a, b = jax.tree.map(lambda *x: jnp.concatenate(x), *shapes)
-        found = convex_shapes(served, a, b, reach, accuracy, several, pairs)
-    return _split(found, tests)
+    routine = Routine(served, met(x.kinds for x in tests), m.opt.ccd_iterations, several)
+    a, b = (formed(m, d, _joined([x.geoms[i] for x in tests]), served, points=False) for i in (0, 1))
+    if least > 1:
+        a = jax.tree.map(lambda *x: jnp.concatenate(x), *(_with_room(m, d, x, served) for x in tests))
+    reach = jnp.concatenate([x.reach for x in tests])
+    return _split(convex_pairs(routine, a, b, reach, m.opt.ccd_tolerance), tests)
 
 
 def _joined(index: list[np.ndarray | Array]) -> np.ndarray | Array:
@@ -205,9 +201,13 @@ def _split(found: Candidates, tests: list[_Tests]) -> list[Candidates]:
     return [Candidates(*(y[end - len(x.reach) : end] for y in found)) for x, end in zip(tests, ends)]
 
 
-def _formed(m: Model, d: Data, tests: _Tests, served: Library) -> tuple[Shape, Shape]:
-    first = None if tests.prisms is None else filled(tests.prisms, served.unit.shape[1])
-    return first or formed(m, d, tests.geoms[0], served), formed(m, d, tests.geoms[1], served)
+def _with_room(m: Model, d: Data, tests: _Tests, served: Library) -> Shape:
+    """The first shapes [n] of tests, with room for the corners of prisms, of which other shapes have none."""
+    if tests.prisms is not None:
+        return tests.prisms
+    shape = formed(m, d, tests.geoms[0], served, points=False)
+    room = jnp.zeros((len(shape.pos), PRISM, 3), shape.pos.dtype)
+    return shape._replace(data=shape.data._replace(point=room))
 
 
 def _in_reach(found: Candidates, tests: _Tests, ncon: int) -> Candidates:

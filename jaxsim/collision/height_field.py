@@ -160,10 +160,3 @@ def _shape(m: Model, d: Data, pairs: Pairs, pair: Array, cell: Array, triangle: 
     zero = jnp.zeros((n, 3), point.dtype)
     form = Form(point, zero, zero + 1, zero[:, 0], whole, jnp.zeros_like(whole))
     return Shape(pos + vector.matvec(mat, centre), mat, jnp.max(jnp.abs(point), axis=1), form)
-
-
-def filled(prism: Shape, count: int) -> Shape:
-    """With so many points of the core, of which the first fills up."""
-    point = prism.data.point
-    more = jnp.broadcast_to(point[:, :1], (point.shape[0], count - point.shape[1], 3))
-    return prism._replace(data=prism.data._replace(point=jnp.concatenate([point, more], axis=1)))

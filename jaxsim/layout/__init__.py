@@ -17,6 +17,6 @@ primitive's rule with `rule`.
 from jaxsim.layout import control, elementwise, products  # noqa: F401  (they register their rules)
 from jaxsim.layout.program import read_by
 from jaxsim.layout.queue import queued
-from jaxsim.layout.worlds import batched
+from jaxsim.layout.worlds import batched, where_asked
 
-__all__ = ["batched", "queued", "read_by"]
+__all__ = ["batched", "queued", "read_by", "where_asked"]

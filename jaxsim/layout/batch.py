@@ -1,5 +1,7 @@
 """A batch of worlds on a CPU: worlds-last, in chunks."""
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -29,24 +31,7 @@ def in_chunks(closed: ClosedJaxpr, size: int, mapped: tuple[bool, ...], operands
         mapped: for each operand whether each world has its own, along axis 0.
         operands: of the program.
     """
-
-    own = next((i for i, (x, m) in enumerate(zip(operands, mapped)) if m and x.size), None)  # to know a batch by
-    keep = [i == own for i in range(len(mapped))]
-    needed, used = without_dead(closed, [True] * len(closed.out_avals), keep)
-    batched = [m for m, u in zip(mapped, used) if u]
-
-    def worlds_last(*xs):
-        values = [World(x) if m else x for x, m in zip(xs, batched)]
-        return [spread(x, width) for x in evaluate_in_regions(needed.jaxpr, needed.consts, values, width)]
-
-    unit = settled(worlds_last)  # one unit, so that it is the same program wherever it runs
-
-    def moved(*xs):
-        read = [x for x, u in zip(xs, used) if u]  # XLA would turn round the others too
-        outs = unit(*[jnp.moveaxis(x, 0, -1) if m else x for x, m in zip(read, batched)])
-        return [jnp.moveaxis(x, -1, 0) for x in outs]
-
-    width = min(_widest(closed), max(LEAST, -(-size // LANES) * LANES))
+    moved, width = _of_a_chunk(closed, size, mapped, operands)
     count = -(-size // width)
     fill = count * width - size
 
@@ -69,6 +54,52 @@ def in_chunks(closed: ClosedJaxpr, size: int, mapped: tuple[bool, ...], operands
 
     outs = lax.fori_loop(0, count, run, begin)
     return [x.reshape(count * width, *x.shape[2:])[:size] for x in outs]
+
+
+def among(
+    asked: Array, closed: ClosedJaxpr, size: int, mapped: tuple[bool, ...], operands: tuple[Array, ...]
+) -> list[Array]:
+    """The results of a program for the worlds [size] that are asked for, zero for others.
+
+    Chunks are filled with those worlds only, and there are no more chunks than they need; the last one is filled up
+    with copies of its first. Arguments as of `in_chunks`.
+    """
+    moved, width = _of_a_chunk(closed, size, mapped, operands)
+    ends = jnp.cumsum(asked.astype(jnp.int32))
+    places = jnp.arange(1, width + 1, dtype=jnp.int32)
+
+    def run(c, outs):
+        worlds = jnp.searchsorted(ends, c * width + places).astype(jnp.int32)  # size where there are no more
+        taken = jnp.where(worlds < size, worlds, worlds[0])
+        results = moved(*[x.at[taken].get(mode="promise_in_bounds") if m else x for x, m in zip(operands, mapped)])
+        return [x.at[worlds].set(new, mode="drop", unique_indices=True) for x, new in zip(outs, results)]
+
+    begin = [jnp.zeros((size, *t.shape), t.dtype) for t in closed.out_avals]
+    return lax.fori_loop(0, -(-ends[-1] // width), run, begin)
+
+
+def _of_a_chunk(
+    closed: ClosedJaxpr, size: int, mapped: tuple[bool, ...], operands: tuple[Array, ...]
+) -> tuple[Callable, int]:
+    """A program for a chunk of worlds, worlds-first in and out, and how many worlds a chunk has."""
+    own = next((i for i, (x, m) in enumerate(zip(operands, mapped)) if m and x.size), None)  # to know a batch by
+    keep = [i == own for i in range(len(mapped))]
+    needed, used = without_dead(closed, [True] * len(closed.out_avals), keep)
+    batched = [m for m, u in zip(mapped, used) if u]
+    width = min(_widest(closed), max(LEAST, -(-size // LANES) * LANES))
+
+    def worlds_last(*xs):
+        values = [World(x) if m else x for x, m in zip(xs, batched)]
+        return [spread(x, width) for x in evaluate_in_regions(needed.jaxpr, needed.consts, values, width)]
+
+    unit = settled(worlds_last)  # one unit, so that it is the same program wherever it runs
+
+    def moved(*xs):
+        read = [x for x, u in zip(xs, used) if u]  # XLA would turn round the others too
+        outs = unit(*[jnp.moveaxis(x, 0, -1) if m else x for x, m in zip(read, batched)])
+        return [jnp.moveaxis(x, -1, 0) for x in outs]
+
+    return moved, width
 
 
 def _widest(closed: ClosedJaxpr) -> int:

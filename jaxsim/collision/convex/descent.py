@@ -63,11 +63,10 @@ def curved(kind1: int, kind2: int) -> bool:
     return bool({kind1, kind2} & set(ROUND)) and not {kind1, kind2} & set(FACETED)
 
 
-def is_curved(shapes: Difference) -> Array:
-    """The same [] of two shapes."""
-    kind = shapes.forms.kind
-    faceted = [jnp.any(kind == k) for k in FACETED]
-    return shapes.smooth & ~(faceted[0] | faceted[1])
+def is_curved(kind: Array, semi_axes: Array) -> Array:
+    """The same [...] of two shapes, of types [2, ...] and with ellipsoids of semi-axes [2, ..., 3]."""
+    faceted = [jnp.any(kind == k, axis=0) for k in FACETED]
+    return jnp.any(semi_axes > 0, axis=(0, -1)) & ~(faceted[0] | faceted[1])
 
 
 def descend(shapes: Difference, start: Array, known: Array | None, tolerance: Array, iterations: int) -> Lowest:

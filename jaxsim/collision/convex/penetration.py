@@ -128,12 +128,13 @@ def penetration(a: Shape, b: Shape, reach: Array, accuracy: Accuracy = DEFAULT, 
         accuracy: of the search.
         pairs: what they may be.
     """
-    found = locate(a, b, sift(a, b, reach, accuracy), accuracy, pairs)
+    known = sift(a, b, reach, accuracy)
+    found = locate(a, b, known, deep(a, b, known, accuracy, pairs), accuracy, pairs.drums)
     return penetration_at(a, b, found, corners_of_cores(a, b, found), pairs.drums)
 
 
 def sift(a: Shape, b: Shape, reach: Array, accuracy: Accuracy = DEFAULT) -> Simplex:
-    """The first half of the search of `penetration`, without derivatives: how far apart two shapes are, if they are.
+    """The first part of the search of `penetration`, without derivatives: how far apart two shapes are, if they are.
 
     Those that are farther apart than reach [] (m) have the state APART.
     """
@@ -141,21 +142,45 @@ def sift(a: Shape, b: Shape, reach: Array, accuracy: Accuracy = DEFAULT) -> Simp
     return gjk(difference(a, b), reach, jnp.asarray(accuracy.tolerance, reach.dtype), accuracy.iterations)
 
 
-def locate(a: Shape, b: Shape, known: Simplex, accuracy: Accuracy = DEFAULT, pairs: Met = ANY) -> Located:
-    """The second half, from what the first one found: how deep in each other they are, if they are, and exactly."""
+def deep(a: Shape, b: Shape, known: Simplex, accuracy: Accuracy, pairs: Met) -> Search:
+    """The second part, of shapes that overlap: the feature that makes their depth.
+
+    Args:
+        a, b, accuracy, pairs: as of `penetration`; where both `pairs.curves` and `pairs.others` may be, the search is
+            made both ways.
+        known: what the first part found.
+    """
     a, b = lax.stop_gradient((a, b))
-    shapes = difference(a, b)
-    found = search(shapes, known, accuracy, pairs)
-    normal, slid, trusted = _refine(shapes, found, accuracy, pairs.drums)
+    shapes, inside = difference(a, b), known.state == OVERLAP
+    by_axes = is_curved(shapes.forms.kind, shapes.forms.round)
+    found = None
+    if pairs.others:
+        asked = inside & ~by_axes
+        found = _by_faces(shapes, known, accuracy, asked)
+        if pairs.bumps:
+            bumps = asked & shapes.smooth
+            found = _where(bumps, _by_descent(shapes, accuracy, bumps, found.normal), found)
+    if pairs.curves:
+        curves = _by_descent(shapes, accuracy, inside & by_axes)
+        found = curves if found is None else _where(by_axes, curves, found)
+    return found
+
+
+def locate(a: Shape, b: Shape, known: Simplex, within: Search, accuracy: Accuracy, drums: bool) -> Located:
+    """The third part, of shapes that are not apart: the feature, and exactly which normal it has.
+
+    Args:
+        a, b, accuracy: as of `penetration`.
+        known: what the first part found.
+        within: what the second part found, if they overlap.
+        drums: whether there may be cylinders.
+    """
+    shapes = difference(*lax.stop_gradient((a, b)))
+    rows, weight = _without_lightest(known.rows, known.weight)
+    found = Search(rows, weight, weight > 0, -known.x / safe_norm(known.x), known.state != APART, rows)
+    found = _where(known.state == OVERLAP, within, found)
+    normal, slid, trusted = _refine(shapes, found, accuracy, drums)
     return Located(found, normal, slid, trusted)
-
-
-def unlocated(dtype) -> Located:
-    """Of shapes that are known to be apart: nothing but that, in finite numbers."""
-    nothing, up = jnp.zeros((3, 8), dtype), jnp.asarray([0, 0, 1], dtype)
-    no = jnp.zeros((), bool)
-    first = jnp.asarray([1, 0, 0], dtype)
-    return Located(Search(nothing, first, first > 0, up, no, nothing), up, jnp.zeros((2, 3), dtype), no)
 
 
 def corners_of_cores(a: Shape, b: Shape, found: Located) -> Array:
@@ -180,24 +205,8 @@ def penetration_at(a: Shape, b: Shape, located: Located, corner: Array, drums: b
     )  # fmt: skip
 
 
-def search(shapes: Difference, s: Simplex, accuracy: Accuracy, pairs: Met = ANY) -> Search:
-    """The feature of the difference that is nearest to the origin, from either side."""
-    rows, weight = _without_lightest(s.rows, s.weight)
-    found = Search(rows, weight, weight > 0, -s.x / safe_norm(s.x), s.state != APART, rows)
-    inside, by_axes = s.state == OVERLAP, is_curved(shapes)
-    if pairs.others:
-        found = _deep(found, inside & ~by_axes, _by_faces(shapes, s, accuracy, inside & ~by_axes))
-    if pairs.bumps:
-        bumps = inside & ~by_axes & shapes.smooth
-        found = _deep(found, bumps, _by_descent(shapes, accuracy, bumps, found.normal))
-    if pairs.curves:
-        found = _deep(found, inside & by_axes, _by_descent(shapes, accuracy, inside & by_axes))
-    return found
-
-
-def _deep(shallow: Search, here: Array, deep: Search) -> Search:
-    """What was found of shapes that overlap, where that is so []."""
-    return jax.tree.map(lambda new, old: jnp.where(here, new, old), deep, shallow)
+def _where(here: Array, one: Search, other: Search) -> Search:
+    return jax.tree.map(lambda x, y: jnp.where(here, x, y), one, other)
 
 
 def _by_faces(shapes: Difference, s: Simplex, accuracy: Accuracy, asked: Array) -> Search:
