@@ -1,4 +1,4 @@
-"""How many contacts a model has where it is known to stand: in the pose of qpos0 and in its keyframes.
+"""How many contacts and near pairs a model has where it is known to stand: at qpos0 and in its keyframes.
 
 A robot's feet may be of a dozen capsules that lie flat on the floor, and a puzzle's pieces may all lie flat on each
 other, which the number and types of the geoms do not tell. So the buffer of contacts is given room for the poses that
@@ -6,12 +6,13 @@ the model itself comes with. A height field counts as a plane as high as it is a
 for each that the plane would have: a robot that falls over lies on more prisms than it stood on.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from jaxsim.collision.pairs import candidate_pairs
+from jaxsim.collision.budget import group_name
+from jaxsim.collision.pairs import candidate_pairs, groups
 from jaxsim.core.enums import GeomType
 from jaxsim.core.fields import MODEL_REAL
 from jaxsim.core.model import Model
@@ -36,18 +37,44 @@ def resting_contacts(m: Model) -> int:
 
     These are all with the ground, and those of boxes and meshes that lie flat on each other.
     """
+    return resting(m).contacts
+
+
+class Resting(NamedTuple):
+    """The most contacts that are foreseen, and by budget the most pairs that are near, in any pose of the model's."""
+
+    contacts: int
+    near: dict[str, int]
+
+
+def resting(m: Model) -> Resting:
+    """What there is in the poses that come with the model; nothing is compiled."""
     pairs = candidate_pairs(m.topology, int(m.opt.disableflags))
     kinds = m.geom_type[np.stack([pairs.geom1, pairs.geom2])]
     ground = pairs.rows(np.flatnonzero(np.isin(kinds[0], GROUND)))
     solid = pairs.rows(np.flatnonzero(np.isin(kinds, SOLID).all(axis=0)))
-    if not 0 < len(ground) + len(solid) <= MOST_PAIRS:
-        return 0
-    host, most = _host(m), 0
+    parts = {group_name(k): pairs.rows(x) for k, x in groups(pairs, m.topology) if k[0] not in GROUND and len(k) == 2}
+    if not 0 < len(pairs) <= MOST_PAIRS:
+        return Resting(0, {})
+    host, contacts, near = _host(m), 0, dict.fromkeys(parts, 0)
     for qpos in [host.qpos0, *host.key_qpos[:MOST_POSES]]:
         d: Any = kinematics(host, host_data(host, qpos))
         below = _touching(host, d, ground.geom1, ground.geom2)
-        most = max(most, int(below.sum() + _flat_on(host, d, solid.geom1, solid.geom2).sum()))
-    return most
+        contacts = max(contacts, int(below.sum() + _flat_on(host, d, solid.geom1, solid.geom2).sum()))
+        near = {name: max(near[name], _near(host, d, x.geom1, x.geom2)) for name, x in parts.items()}
+    return Resting(contacts, near)
+
+
+def _near(m: HostModel, d: Any, geom1: Array, geom2: Array) -> int:
+    """How many pairs of geoms have boxes that are not apart along the line of their centres."""
+    mat, box = d.geom_xmat.reshape(-1, 3, 3), m.geom_aabb
+    centre = d.geom_xpos + np.einsum("nij,nj->ni", mat, box[:, :3])
+    line = centre[geom2] - centre[geom1]
+    apart = np.linalg.norm(line, axis=1)
+    bound = (m.geom_margin[geom1] + m.geom_margin[geom2] + m.geom_gap[geom1] + m.geom_gap[geom2]) * apart
+    for geom in (geom1, geom2):
+        bound = bound + np.sum(np.abs(np.einsum("nij,ni->nj", mat[geom], line)) * box[geom, 3:], axis=1)
+    return int(np.sum(apart * apart <= bound))
 
 
 def _host(m: Model) -> HostModel:

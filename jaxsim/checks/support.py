@@ -5,7 +5,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from jaxsim.checks.resting import resting_contacts
+from jaxsim.checks.resting import resting
 from jaxsim.collision.budget import with_budgets
 from jaxsim.collision.pairs import candidate_pairs, groups
 from jaxsim.collision.sdf.user import SignedDistance, with_distances
@@ -85,8 +85,8 @@ def admit(
     """
     model = with_distances(model, sdf) if sdf else model
     model = with_colliders(model, colliders) if colliders else model
-    expected = 0 if max_contacts is not None else resting_contacts(model)
-    model = with_budgets(model, max_contacts, budgets, expected)
+    expected = resting(model)
+    model = with_budgets(model, max_contacts, budgets, expected.contacts, expected.near)
     if not compile_only:
         require_supported(model, where)
     return model

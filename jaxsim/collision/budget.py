@@ -38,7 +38,11 @@ def budgets_of(t: Topology) -> dict[str, int]:
 
 
 def with_budgets(
-    m: Model, max_contacts: int | None = None, chosen: Mapping[str, int] | None = None, expected: int = 0
+    m: Model,
+    max_contacts: int | None = None,
+    chosen: Mapping[str, int] | None = None,
+    expected: int = 0,
+    near: Mapping[str, int] | None = None,
 ) -> Model:
     """The model with room for its collisions: by default chosen from the geoms; programs compile anew.
 
@@ -47,6 +51,7 @@ def with_budgets(
         max_contacts: slots of the contact buffer.
         chosen: other budgets by name.
         expected: contacts that will occur; a quarter more has room, if the choice is ours.
+        near: by budget the pairs of geoms that will be near each other; likewise.
 
     Raises:
         ValueError: a name is none of the model's, or a number is less than 1.
@@ -55,8 +60,8 @@ def with_budgets(
     t = m.topology.replace(geom_block=blocks_of(m))
     if max_contacts is not None:
         given[CONTACTS] = max_contacts
-    contacts = int(given.get(CONTACTS, default_nconmax(t, flags, int(m.opt.sdf_initpoints), -(-5 * expected // 4))))
-    budgets = _possible(t, flags, contacts) | _of_fields(m, given)
+    contacts = int(given.get(CONTACTS, default_nconmax(t, flags, int(m.opt.sdf_initpoints), _with_spare(expected))))
+    budgets = _possible(t, flags, contacts, near or {}) | _of_fields(m, given)
     for name, value in given.items():
         if name not in budgets:
             raise ValueError(f"there is no budget called {name!r}; this model has: {', '.join(budgets) or 'none'}")
@@ -70,7 +75,11 @@ def with_budgets(
     return Model(m._values, Topology(t._values, t.names | {"budget": list(budgets)}))
 
 
-def _possible(t: Topology, flags: int, contacts: int) -> dict[str, int]:
+def _with_spare(expected: int) -> int:
+    return -(-5 * expected // 4)
+
+
+def _possible(t: Topology, flags: int, contacts: int, near: Mapping[str, int]) -> dict[str, int]:
     """Every budget that the model could have, with what is chosen for it by default."""
     pairs, plan = candidate_pairs(t, flags), tiles(t, flags)
     if not len(pairs):
@@ -86,7 +95,8 @@ def _possible(t: Topology, flags: int, contacts: int) -> dict[str, int]:
             share = 1.0 if plan is None else min(1.0, 2 * len(index) / len(pairs))
             several = collider_of(t, kinds, 0)[1] >= SEVERAL
             room = contacts * share * (0.75 if several else 1.5)
-            found[group_name(kinds)] = min(len(index), max(SMALL_GROUP, int(room)))
+            least = _with_spare(near.get(group_name(kinds), 0))
+            found[group_name(kinds)] = min(len(index), max(SMALL_GROUP, int(room), least))
     return found
 
 
