@@ -12,6 +12,7 @@ from jaxsim.collision.ahead import gap_ahead, looking_ahead, reaching_far
 from jaxsim.collision.bounds import centres, extent
 from jaxsim.collision.broadphase import Near, near_pairs, tiles
 from jaxsim.collision.budget import CELLS, TILES, budgets_of, group_name
+from jaxsim.collision.colliders.plane_mesh import plane_mesh
 from jaxsim.collision.compact import chosen, gather
 from jaxsim.collision.convex.collider import convex
 from jaxsim.collision.convex.form import Library, is_large, library
@@ -20,6 +21,7 @@ from jaxsim.collision.convex_pairs import Routine, convex_pairs
 from jaxsim.collision.height_field import PRISM, prisms
 from jaxsim.collision.pairs import Pairs, groups
 from jaxsim.collision.params import PairParams, pair_params
+from jaxsim.collision.plane_pairs import has_many_vertices, on_planes
 from jaxsim.collision.sdf.collider import fields_met
 from jaxsim.collision.sdf.contact import sdf_contacts
 from jaxsim.collision.sdf.mesh import mesh_contacts
@@ -158,7 +160,9 @@ def _tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
             among = np.unique(np.concatenate([x.among for x in some]))
             found.update(zip(those, _split(fields_met(m, d, collider, [x.geoms for x in some], among), some)))
     for i, x in enumerate(tests):
-        if i not in found:
+        if i not in found and _collider(m, x.kinds) is plane_mesh and has_many_vertices(m, x.geoms[1]):
+            found[i] = on_planes(m, d, x.geoms, x.reach)
+        elif i not in found:
             a, b = (shapes_of(m, d, g, x.among) for g in x.geoms)
             a = a if x.prisms is None else x.prisms
             found[i] = jax.vmap(_collider(m, x.kinds))(a, b, x.reach)

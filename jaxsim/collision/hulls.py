@@ -11,11 +11,21 @@ from jaxsim.core.topology import Topology, per_topology
 
 def hulls(m: Model, geom: np.ndarray) -> Hull:
     """The hulls of mesh geoms [n], filled up to the size of the largest."""
-    each = [hull_numbers(m.topology, int(mesh)) for mesh in m.geom_dataid[geom]]
+    number, vertex = vertices(m.topology, geom)
+    return Hull(jnp.asarray(vertex, m.geom_size.dtype), jnp.asarray(number, jnp.int32), polygons_of(m.topology))
+
+
+def vertices(t: Topology, geom: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of the hulls of mesh geoms [n], filled up, the numbers of the vertices [n, k] and these themselves [n, k, 3]."""
+    each = [hull_numbers(t, int(mesh)) for mesh in t.geom_dataid[geom]]
     most = max(len(x) for x in each)
-    number = np.stack([filled_up(x, most) for x in each])
-    vertex = jnp.asarray(m.topology.mesh_vert[number], m.geom_size.dtype)
-    return Hull(vertex, jnp.asarray(number, jnp.int32), polygons_of(m.topology))
+    number = np.stack([filled_up(x, most) for x in each]).astype(np.int32)
+    return number, t.mesh_vert[number]
+
+
+def sizes(t: Topology, geom: np.ndarray) -> list[int]:
+    """How many vertices the hulls of mesh geoms [n] have."""
+    return [len(hull_numbers(t, int(mesh))) for mesh in t.geom_dataid[geom]]
 
 
 def filled_up(table: np.ndarray, most: int) -> np.ndarray:
