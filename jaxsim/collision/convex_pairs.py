@@ -99,9 +99,10 @@ def _chosen(curved: Array, *found: Array) -> Array:
     return jnp.where(curved.reshape(-1, *[1] * (found[0].ndim - 1)), found[-1], found[0])
 
 
-def _whole(served: Library, *shapes: Shape) -> tuple[Shape, ...]:
-    """Shapes with the points of their cores."""
-    return tuple(x._replace(data=x.data._replace(point=_points(served, x))) for x in shapes)
+def _whole(served: Library, a: Shape, b: Shape) -> tuple[Shape, Shape]:
+    """Two shapes with the points of their cores."""
+    first, second = (x._replace(data=x.data._replace(point=_points(served, x))) for x in (a, b))
+    return first, second
 
 
 def _points(served: Library, shape: Shape) -> Array:

@@ -160,9 +160,13 @@ def _tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
             among = np.unique(np.concatenate([x.among for x in some]))
             found.update(zip(those, _split(fields_met(m, d, collider, [x.geoms for x in some], among), some)))
     for i, x in enumerate(tests):
-        if i not in found and _collider(m, x.kinds) is plane_mesh and has_many_vertices(m, x.geoms[1]):
-            found[i] = on_planes(m, d, x.geoms, x.reach)
-        elif i not in found:
+        if i in found:
+            continue
+        planes, meshes = x.geoms
+        known = isinstance(planes, np.ndarray) and isinstance(meshes, np.ndarray)
+        if known and _collider(m, x.kinds) is plane_mesh and has_many_vertices(m, np.asarray(meshes)):
+            found[i] = on_planes(m, d, np.asarray(planes), np.asarray(meshes), x.reach)
+        else:
             a, b = (shapes_of(m, d, g, x.among) for g in x.geoms)
             a = a if x.prisms is None else x.prisms
             found[i] = jax.vmap(_collider(m, x.kinds))(a, b, x.reach)

@@ -17,7 +17,7 @@ from jaxsim.collision.compact import gather
 from jaxsim.collision.convex.polygons import polygons_of
 from jaxsim.collision.hulls import sizes, vertices
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Hull, Shape
-from jaxsim.collision.shapes import HULLED, Index, placed
+from jaxsim.collision.shapes import HULLED, placed
 from jaxsim.core.data import Data
 from jaxsim.core.model import Model
 from jaxsim.layout import where_asked
@@ -28,30 +28,29 @@ MANY = 512  # vertices of the meshes of all pairs, from which it is worth while 
 SLACK = 1e-5  # of the box's height and extent, for rounding
 
 
-def has_many_vertices(m: Model, geom: Index) -> bool:
-    """Whether geoms [n] at static indices have so many vertices, or fields whose meshes have."""
-    meshes = isinstance(geom, np.ndarray) and len(geom) and m.geom_type[geom[0]] in HULLED
+def has_many_vertices(m: Model, geom: np.ndarray) -> bool:
+    """Whether geoms [n] of one type have so many vertices, or are fields whose meshes have."""
+    meshes = len(geom) > 0 and m.geom_type[geom[0]] in HULLED
     return bool(meshes) and len(geom) * max(sizes(m.topology, geom)) >= MANY
 
 
-def on_planes(m: Model, d: Data, geoms: tuple[np.ndarray, np.ndarray], reach: Array) -> Candidates:
+def on_planes(m: Model, d: Data, planes: np.ndarray, meshes: np.ndarray, reach: Array) -> Candidates:
     """Candidates [n, 4] of planes with meshes.
 
     Args:
         m: the model.
         d: with geom_xpos [ngeom, 3] (m) and geom_xmat [ngeom, 9].
-        geoms: [n] the planes and the meshes.
+        planes, meshes: [n] geoms of each pair.
         reach: [n] distance (m) up to which contacts are detected.
     """
-    planes, meshes = geoms
     listed, row = np.unique(meshes, return_inverse=True)
     numbers, vertex = vertices(m.topology, listed)
     polygons = polygons_of(m.topology)
 
     def met(_: None, a: Shape, b: Shape, row: Array, reach: Array) -> Candidates:
         tables = jnp.asarray(vertex, reach.dtype), jnp.asarray(numbers)
-        hull = Hull(*(gather(x, row) if len(listed) > 1 else x[0] for x in tables), polygons)
-        return plane_mesh(a, b._replace(data=hull), reach)
+        own = [gather(x, row) if len(listed) > 1 else x[0] for x in tables]
+        return plane_mesh(a, b._replace(data=Hull(own[0], own[1], polygons)), reach)
 
     near = _height(m, d, planes, meshes) <= lax.stop_gradient(reach)
     a, b = placed(m, d, planes), placed(m, d, meshes)
