@@ -28,6 +28,7 @@ from jaxsim.collision.sdf.mesh import mesh_contacts
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape
 from jaxsim.collision.shapes import formed, shapes_of
 from jaxsim.collision.slots import ContactSlots, fill_slots, fixed_pairs, group_budget, less_gap, pairs_of
+from jaxsim.collision.sphere_pairs import have_few_faces, spheres_on_meshes
 from jaxsim.collision.table import Collider
 from jaxsim.collision.user import Kinds, collider_of
 from jaxsim.core.data import Data
@@ -150,6 +151,11 @@ def _tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
     t = m.topology
     found: dict[int, Candidates] = {}
     general = [i for i, x in enumerate(tests) if _collider(m, x.kinds) is convex]
+    for i in list(general):
+        x = tests[i]
+        if x.kinds[:2] == (GeomType.SPHERE, GeomType.MESH) and have_few_faces(t, x.among):
+            general.remove(i)
+            found[i] = spheres_on_meshes(m, d, *x.geoms, x.among, x.reach)
     for large in (False, True):
         those = [i for i in general if any(is_large(t, int(g)) for g in tests[i].among) == large]
         found.update(zip(those, _convex_tested(m, d, [tests[i] for i in those])))

@@ -23,6 +23,31 @@ def vertices(t: Topology, geom: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return number, t.mesh_vert[number]
 
 
+def solids(t: Topology, geom: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Triangles [n, f, 3, 3] and edges [n, e, 2, 3] of the hulls of mesh geoms [n], filled up (see `Solid`)."""
+    tables = [_solid(t, int(mesh)) for mesh in t.geom_dataid[geom]]
+    most = [max(map(len, x)) for x in zip(*tables)]
+    face, edge = (np.stack([filled_up(x, n) for x in each]) for each, n in zip(zip(*tables), most))
+    return face, edge
+
+
+@per_topology
+def _solid(t: Topology, mesh: int) -> tuple[np.ndarray, np.ndarray]:
+    """Triangles [f, 3, 3] and edges [e, 2, 3] of the hull of one mesh (m)."""
+    graph = t.mesh_graph[t.mesh_graphadr[mesh] :]
+    nvert, nface = graph[:2]
+    begin = 2 + 3 * nvert + 3 * nface  # after the addresses and numbers of vertices, and the edges
+    corner = t.mesh_vertadr[mesh] + graph[begin : begin + 3 * nface].reshape(-1, 3)
+    face = t.mesh_vert[corner]
+    across = np.cross(face[:, 1] - face[:, 0], face[:, 2] - face[:, 0])
+    middle = t.mesh_vert[hull_numbers(t, mesh)].mean(axis=0)
+    inward = np.sum(across * (face[:, 0] - middle), axis=1) < 0
+    face[inward] = face[inward][:, ::-1]
+    ends = np.unique(np.sort(corner[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1), axis=0)
+    area = np.linalg.norm(across, axis=1)
+    return face[area > 1e-9 * area.max()], t.mesh_vert[ends]
+
+
 def sizes(t: Topology, geom: np.ndarray) -> list[int]:
     """How many vertices the hulls of mesh geoms [n] have."""
     return [len(hull_numbers(t, int(mesh))) for mesh in t.geom_dataid[geom]]

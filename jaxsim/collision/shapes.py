@@ -48,11 +48,16 @@ def placed(m: Model, d: Data, geom: Index) -> Shape:
     return Shape(pos, mat.reshape(-1, 3, 3), size)
 
 
-def _hulls(m: Model, geom: Index, meshes: np.ndarray) -> Hull:
-    """The hulls of geoms, some of the given meshes."""
+def place_among(m: Model, geom: Index, meshes: np.ndarray) -> Array:
+    """Where geoms [n] are among the given ones."""
     place = np.zeros(m.ngeom, np.int32)
     place[meshes] = np.arange(len(meshes))
-    index = jnp.asarray(place[geom]) if isinstance(geom, np.ndarray) else gather(jnp.asarray(place), geom)
+    return jnp.asarray(place[geom]) if isinstance(geom, np.ndarray) else gather(jnp.asarray(place), geom)
+
+
+def _hulls(m: Model, geom: Index, meshes: np.ndarray) -> Hull:
+    """The hulls of geoms, some of the given meshes."""
+    index = place_among(m, geom, meshes)
     return jax.tree.map(lambda x: gather(x, index), hulls(m, meshes))
 
 
@@ -62,7 +67,5 @@ def _rows(table: Array, index: Index) -> Array:
 
 def corners(m: Model, geom: Index, meshes: np.ndarray) -> Array:
     """Corners [k, n, 3, 3] (m) of the triangles of geoms [k], some of the given meshes."""
-    place = np.zeros(m.ngeom, np.int32)
-    place[meshes] = np.arange(len(meshes))
     table = jnp.asarray(triangles(m.topology, tuple(m.geom_dataid[meshes].tolist())), m.geom_size.dtype)
-    return table[place[geom]] if isinstance(geom, np.ndarray) else gather(table, gather(jnp.asarray(place), geom))
+    return gather(table, place_among(m, geom, meshes))

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from jaxsim.collision.colliders.box import box_box
 from jaxsim.collision.colliders.capsule import capsule_capsule
 from jaxsim.collision.colliders.capsule_box import capsule_box
+from jaxsim.collision.colliders.ellipsoid import sphere_ellipsoid
 from jaxsim.collision.colliders.plane import plane_box, plane_capsule, plane_cylinder, plane_ellipsoid, plane_sphere
 from jaxsim.collision.colliders.plane_mesh import plane_mesh
-from jaxsim.collision.colliders.prism import prism_sphere
+from jaxsim.collision.colliders.polyhedron import prism_sphere
 from jaxsim.collision.colliders.sphere import sphere_box, sphere_capsule, sphere_cylinder, sphere_sphere
 from jaxsim.collision.convex.collider import convex
 from jaxsim.collision.convex.multicontact import contacts_per_pair
@@ -29,6 +30,7 @@ ANALYTIC: dict[tuple[int, int], tuple[Collider, int]] = {
     (G.PLANE, G.MESH): (plane_mesh, 4),
     (G.SPHERE, G.SPHERE): (sphere_sphere, 1),
     (G.SPHERE, G.CAPSULE): (sphere_capsule, 1),
+    (G.SPHERE, G.ELLIPSOID): (sphere_ellipsoid, 1),
     (G.SPHERE, G.CYLINDER): (sphere_cylinder, 1),
     (G.SPHERE, G.BOX): (sphere_box, 1),
     (G.CAPSULE, G.CAPSULE): (capsule_capsule, 2),
