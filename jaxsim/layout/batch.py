@@ -59,23 +59,38 @@ def in_chunks(closed: ClosedJaxpr, size: int, mapped: tuple[bool, ...], operands
 def among(
     asked: Array, closed: ClosedJaxpr, size: int, mapped: tuple[bool, ...], operands: tuple[Array, ...]
 ) -> list[Array]:
-    """The results of a program for the worlds [size] that are asked for, zero for others.
+    """The results of a program for the worlds [size] that are asked for, zero for others; arguments of `in_chunks`."""
+    moved, width = _of_a_chunk(closed, size, mapped, operands)
+    return packed(asked, moved, width, closed.out_avals, mapped, operands)
+
+
+def packed(
+    asked: Array, run: Callable, width: int, types: list, mapped: tuple[bool, ...], operands: tuple[Array, ...]
+) -> list[Array]:
+    """The results [n, ...] of worlds [n] that are asked for, zero for others.
 
     Chunks are filled with those worlds only, and there are no more chunks than they need; the last one is filled up
-    with copies of its first. Arguments as of `in_chunks`.
+    with copies of its first.
+
+    Args:
+        asked: [n] bool.
+        run: the program of a chunk of worlds, worlds-first in and out.
+        width: worlds of a chunk.
+        types: shapes and types of a world's results.
+        mapped, operands: as of `in_chunks`.
     """
-    moved, width = _of_a_chunk(closed, size, mapped, operands)
+    size = len(asked)
     ends = jnp.cumsum(asked.astype(jnp.int32))
     places = jnp.arange(1, width + 1, dtype=jnp.int32)
 
-    def run(c, outs):
+    def chunk(c, outs):
         worlds = jnp.searchsorted(ends, c * width + places).astype(jnp.int32)  # size where there are no more
         taken = jnp.where(worlds < size, worlds, worlds[0])
-        results = moved(*[x.at[taken].get(mode="promise_in_bounds") if m else x for x, m in zip(operands, mapped)])
+        results = run(*[x.at[taken].get(mode="promise_in_bounds") if m else x for x, m in zip(operands, mapped)])
         return [x.at[worlds].set(new, mode="drop", unique_indices=True) for x, new in zip(outs, results)]
 
-    begin = [jnp.zeros((size, *t.shape), t.dtype) for t in closed.out_avals]
-    return lax.fori_loop(0, -(-ends[-1] // width), run, begin)
+    begin = [jnp.zeros((size, *t.shape), t.dtype) for t in types]
+    return lax.fori_loop(0, -(-ends[-1] // width), chunk, begin)
 
 
 def _of_a_chunk(

@@ -20,13 +20,14 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxsim.layout.batch import among, in_chunks
+from jaxsim.layout.batch import among, in_chunks, packed
 from jaxsim.layout.program import Program
 from jaxsim.layout.tracing import uncollected
 from jaxsim.layout.unstable import Primitive, Zero, is_linear_input, jaxpr_as_fun, rules, zero_of
 
 Array = jax.Array
 
+MANY = 8192  # worlds that run at once where there is no cache to stay in, of those that are asked for
 PLAIN = "JAXSIM_LAYOUT"  # an environment variable; "plain" runs all batches by jax.vmap, to find faults
 
 worlds_p = Primitive("worlds")
@@ -128,6 +129,17 @@ def _if_asked(run: Callable, types: list) -> Callable:
     return lambda on, *xs: lax.cond(on, run, nothing, *xs)
 
 
+def _run_elsewhere(
+    *operands: Array, program: Program, mapped: tuple[bool, ...] | None, size: int | None, asked: bool
+) -> list[Array]:
+    """By `jax.vmap`; where it is asked for some worlds of many, for those alone."""
+    if not asked or mapped is None or not any(mapped) or not size:
+        return _run(*operands, program=program, mapped=mapped, size=size, asked=asked)
+    own, rest = mapped[1:], operands[1:]
+    run = jax.vmap(jaxpr_as_fun(program.closed), [0 if m else None for m in own], axis_size=min(size, MANY))
+    return packed(_each(operands[0], mapped[0], size), run, min(size, MANY), program.outputs, own, rest)
+
+
 @uncollected()
 def _run_on_cpu(
     *operands: Array, program: Program, mapped: tuple[bool, ...] | None, size: int | None, asked: bool
@@ -135,9 +147,13 @@ def _run_on_cpu(
     if mapped is None or not any(mapped) or not size or os.environ.get(PLAIN) == "plain":
         return _run(*operands, program=program, mapped=mapped, size=size, asked=asked)
     if asked:
-        on = operands[0] if mapped[0] else jnp.broadcast_to(operands[0][None], (size,))
-        return among(on, program.closed, size, mapped[1:], operands[1:])
+        return among(_each(operands[0], mapped[0], size), program.closed, size, mapped[1:], operands[1:])
     return in_chunks(program.closed, size, mapped, operands)
+
+
+def _each(flag: Array, mapped: bool, size: int) -> Array:
+    """Flags [size], of one that may be that of all."""
+    return flag if mapped else jnp.broadcast_to(flag[None], (size,))
 
 
 def _impl(*operands: Array, program: Program, mapped: Any, size: Any, asked: bool) -> list[Array]:
@@ -260,7 +276,7 @@ rules(
     impl=_impl,
     batch=_batch,
     cpu=_run_on_cpu,
-    default=_run,
+    default=_run_elsewhere,
     jvp=_jvp,
     transpose=_transpose,
     dead=_dead,

@@ -1,11 +1,14 @@
 """Functions of lanes for those that are asked for: the same as each lane alone, and zero for others."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxsim.layout import batched, where_asked
+from jaxsim.layout import batched, where_asked, worlds
+from jaxsim.layout.program import Program
 
 LANES, WORLDS = 7, 40  # more than a chunk in all
 
@@ -52,6 +55,21 @@ def test_lanes_of_a_batch_and_of_one_world(lanes, rng, share):
     shaped = [y.reshape(4, WORLDS // 4, LANES) for y in (jnp.asarray(asked), x, start)]
     found = twice(shaped[0], jnp.asarray(2.0), *shaped[1:])
     jax.tree.map(lambda a, b: np.testing.assert_array_equal(a.reshape(b.shape), b), found, every)
+
+
+def test_on_other_platforms(lanes, monkeypatch):
+    """What a GPU runs: `jax.vmap` of so many at a time."""
+    monkeypatch.setattr(worlds, "MANY", 100)
+    asked, x, start = (jnp.asarray(y).reshape(-1) for y in lanes)
+    shared = jnp.asarray(2.0)
+    program = Program(jax.make_jaxpr(lambda *xs: jax.tree.leaves(_root(*xs)))(shared, x[0], start[0]))
+    flags = (True, False, True, True)
+    run = functools.partial(worlds._run_elsewhere, program=program, mapped=flags, size=len(x), asked=True)
+    found = jax.jit(run)(asked, shared, x, start)
+    expected = jax.tree.leaves(where_asked(_root)(asked, shared, x, start))
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12), found, expected)
+    none = jax.jit(run)(jnp.zeros_like(asked), shared, x, start)
+    assert not any(np.asarray(y).any() for y in none)
 
 
 def test_derivatives_of_lanes(lanes):
