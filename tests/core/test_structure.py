@@ -13,7 +13,10 @@ ORDER = {
     "algebra": ("core layout", "matrices of the tree are made of a Topology; taking rows is a primitive with its rule"),
     "dynamics": ("core algebra", "stages read Model and Data"),
     "mjcf": ("core algebra dynamics", "constants of a model are stages at qpos0, which it evaluates on numpy's arrays"),
-    "collision": ("core algebra", "geometry knows nothing of dynamics: a contact is found where the geoms are"),
+    "collision": (
+        "core algebra layout",
+        "geometry knows nothing of dynamics: a contact is found where the geoms are; pairs of all worlds run side by side",
+    ),
     "constraint": ("core algebra dynamics collision", "rows of contacts come from slots; Jacobians are those of com"),
     "solvers": (
         "core algebra layout dynamics collision constraint",
