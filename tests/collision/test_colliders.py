@@ -22,6 +22,9 @@ SIZES = {
 }
 PAIRS = sorted(pair for pair in ANALYTIC if G.MESH not in pair)
 IDS = [f"{G(a).name.lower()}-{G(b).name.lower()}" for a, b in PAIRS]
+# MuJoCo searches for this one, to its ccd_tolerance and with its own number of steps: test_spheres.py
+CLOSED = [pair for pair in PAIRS if pair != (G.SPHERE, G.ELLIPSOID)]
+CLOSED_IDS = [f"{G(a).name.lower()}-{G(b).name.lower()}" for a, b in CLOSED]
 POSES = 240
 
 
@@ -113,7 +116,7 @@ def poses(rng, reach=0.8, n=POSES):
 
 
 @pytest.mark.parametrize("margin", [0.0, 0.1])
-@pytest.mark.parametrize("pair", PAIRS, ids=IDS)
+@pytest.mark.parametrize("pair", CLOSED, ids=CLOSED_IDS)
 def test_random_poses(pair, margin):
     oracle = Oracle(*pair, margin)
     xpos, xmat, contacts = oracle(*poses(np.random.default_rng(1)))
@@ -129,7 +132,7 @@ QUARTER = np.array(
 QUARTER /= np.linalg.norm(QUARTER, axis=1, keepdims=True)
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=IDS)
+@pytest.mark.parametrize("pair", CLOSED, ids=CLOSED_IDS)
 def test_axis_aligned_poses(pair):
     rng = np.random.default_rng(2)
     oracle = Oracle(*pair, 0.05)
@@ -180,7 +183,7 @@ def test_nearly_parallel_capsules(angle):
     assert_same_contacts(found, contacts)
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=IDS)
+@pytest.mark.parametrize("pair", CLOSED, ids=CLOSED_IDS)
 def test_coincident_centres(pair):
     rng = np.random.default_rng(4)
     oracle = Oracle(*pair, 0.0)
@@ -354,5 +357,5 @@ def test_programs_are_short_and_elementwise(pair):
     program, out = jax.make_jaxpr(function, return_shape=True)(shape, shape, jnp.zeros(()))
     names = list(primitives(program.jaxpr))
     assert not SLOW & set(names)
-    assert len(names) < {(G.CAPSULE, G.BOX): 450, (G.BOX, G.BOX): 650}.get(pair, 170)
+    assert len(names) < {(G.CAPSULE, G.BOX): 450, (G.BOX, G.BOX): 650, (G.SPHERE, G.ELLIPSOID): 300}.get(pair, 170)
     assert [x.shape for x in out] == [(ncon,), (ncon, 3), (ncon, 3), (ncon, 3)]
