@@ -10,8 +10,8 @@ side by side. A primitive without a rule here goes through the world-first rule 
 chunks, so that temporaries stay in cache and a chunk waits for its own slowest world only, and short operations
 are compiled together as single kernels. On other platforms a batch is `jax.vmap`, which gains nothing from this.
 
-`where_asked(fun)` is a function of one lane, such as a pair of geoms, for many lanes of which few are asked for: those of
-all worlds are put one after the other and run as worlds do.
+`where_asked(fun)` is a function of one lane, such as a pair of geoms, for many lanes of which few are asked for: those
+of all worlds are put one after the other and run as worlds do.
 
 This package knows no physics and imports nothing else of jaxsim. A module with a primitive of its own registers the
 primitive's rule with `rule`.
