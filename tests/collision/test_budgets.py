@@ -248,11 +248,11 @@ def test_blocks_hold_neighbours():
 
 
 def test_there_is_room_for_pairs_that_are_near_where_the_model_begins():
-    """Forty stones in one box: more pairs of a box and a mesh than a group of that share of all pairs would get."""
+    """Forty stones in one box: more pairs of a box and a mesh than twenty contacts would give room for."""
     stone = '<body pos="{:.3f} {:.3f} {:.3f}"><freejoint/><geom type="mesh" mesh="stone"/></body>'
     stones = "".join(stone.format(0.3 * (i % 8), 0.3 * (i // 8), 0.2) for i in range(40))
     xml = f"""<mujoco><asset><mesh name="stone" vertex="-.1 -.1 0 .1 -.1 0 0 .1 0 0 0 .1"/></asset><worldbody>
       <body><joint/><geom type="box" size="2 2 .3" pos="1 1 0"/></body>{stones}</worldbody></mujoco>"""
     model = js.load(xml, max_contacts=20)
-    assert js.budgets(model).get("box - mesh", 40) >= 40
+    assert "box - mesh" not in js.budgets(model)  # there is room for all forty
     assert js.load(xml, max_contacts=20, budgets={"box - mesh": 7}).budget.tolist().count(7) == 1
