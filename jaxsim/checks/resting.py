@@ -53,8 +53,9 @@ def resting(m: Model) -> Resting:
     kinds = m.geom_type[np.stack([pairs.geom1, pairs.geom2])]
     ground = pairs.rows(np.flatnonzero(np.isin(kinds[0], GROUND)))
     solid = pairs.rows(np.flatnonzero(np.isin(kinds, SOLID).all(axis=0)))
-    parts = {group_name(k): pairs.rows(x) for k, x in groups(pairs, m.topology) if k[0] not in GROUND and len(k) == 2}
-    if not 0 < len(pairs) <= MOST_PAIRS:
+    kept = groups(pairs, m.topology) if len(pairs) <= MOST_PAIRS else []
+    parts = {group_name(k): pairs.rows(x) for k, x in kept if k[0] not in GROUND and len(k) == 2}
+    if not parts and not 0 < len(ground) + len(solid) <= MOST_PAIRS:
         return Resting(0, {})
     host, contacts, near = _host(m), 0, dict.fromkeys(parts, 0)
     for qpos in [host.qpos0, *host.key_qpos[:MOST_POSES]]:

@@ -18,9 +18,8 @@ from jaxsim.collision.shape import Candidates, Shape, detected, safe_norm, to_wo
 
 Array = jax.Array
 
-STEPS = (
-    12  # six do but where p is all but on a plane of symmetry and all but where there is more than one nearest point
-)
+# six do but where p is nearly on a plane of symmetry, and nearly where two points of it are nearest
+STEPS = 12
 
 
 def sphere_ellipsoid(a: Shape, b: Shape, margin: Array) -> Candidates:
