@@ -13,20 +13,27 @@ from jax import lax
 
 from jaxsim.collision.compact import gather
 from jaxsim.collision.convex.collider import contacts_of
-from jaxsim.collision.convex.descent import is_curved
 from jaxsim.collision.convex.form import Library, corners
-from jaxsim.collision.convex.gjk import APART, OVERLAP
+from jaxsim.collision.convex.gjk import APART, OVERLAP, Simplex
+from jaxsim.collision.convex.multicontact import features_meet
 from jaxsim.collision.convex.penetration import (
     Accuracy,
     Located,
     Met,
+    Penetration,
     Search,
+    apart_or,
     corners_of_cores,
     deep,
+    descended,
     locate,
     penetration_at,
     sift,
+    steer,
+    touching,
+    where,
 )
+from jaxsim.collision.convex.smoothed import is_curved
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape
 from jaxsim.core.enums import GeomType
 from jaxsim.layout import where_asked
@@ -61,37 +68,69 @@ def convex_pairs(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: 
     tolerance = lax.stop_gradient(jnp.asarray(tolerance, reach.dtype))
     asked = lax.stop_gradient(reach) > -NO_CONTACT
 
-    def first(tolerance: Array, a: Shape, b: Shape, reach: Array):
-        return sift(*_whole(served, a, b), reach, Accuracy(tolerance, routine.iterations))
+    def third(tolerance, a, b, found):
+        return locate(*_whole(served, a, b), found, Accuracy(tolerance, routine.iterations), pairs.drums)
 
-    def second(met: Met):
-        def run(tolerance, a, b, known):
-            return deep(*_whole(served, a, b), known, Accuracy(tolerance, routine.iterations), met)
-
-        return run
-
-    def third(tolerance, a, b, known, within):
-        return locate(*_whole(served, a, b), known, within, Accuracy(tolerance, routine.iterations), pairs.drums)
-
-    def last(_, a: Shape, b: Shape, found: Located, reach: Array) -> Candidates:
+    def fourth(_, a: Shape, b: Shape, found: Located, reach: Array) -> tuple[Candidates, Penetration, Array]:
         corner = _corners(served, a, b, found)
         a = a._replace(data=a.data._replace(point=None))
         exact = penetration_at(a, b, found, corner, pairs.drums)
+        one = contacts_of(served, a, b, exact, reach, several=False)
+        return one, exact, features_meet(served, a, b, exact) if several else jnp.zeros((), bool)
+
+    def last(_, a: Shape, b: Shape, exact: Penetration, reach: Array) -> Candidates:
+        a = a._replace(data=a.data._replace(point=None))
         return contacts_of(served, a, b, exact, reach, several)
 
-    known = where_asked(first)(asked, tolerance, *still, lax.stop_gradient(reach))
-    near = asked & (known.state != APART)
-    overlap = near & (known.state == OVERLAP)
     curved = is_curved(jnp.stack([a.data.kind, b.data.kind]), jnp.stack([a.data.round, b.data.round]))
-    within: list[Search] = []
+    ways = []
     if pairs.others:
-        within.append(where_asked(second(pairs._replace(curves=False)))(overlap & ~curved, tolerance, *still, known))
+        ways.append(_by_polytopes(routine, *still, lax.stop_gradient(reach), tolerance, asked & ~curved))
     if pairs.curves:
-        within.append(where_asked(second(pairs._replace(others=False)))(overlap & curved, tolerance, *still, known))
-    way = jax.tree.map(lambda *x: _chosen(curved, *x), *within)
-    found = where_asked(third)(near, tolerance, *still, known, way)
-    made = where_asked(last)(near, None, a, b, found, reach)
+        ways.append(_by_newton(routine, *still, lax.stop_gradient(reach), tolerance, asked & curved))
+    search = jax.tree.map(lambda *x: _chosen(curved, *x), *ways)
+    near = search.near
+    found = where_asked(third)(near, tolerance, *still, search)
+    made, exact, flat = where_asked(fourth)(near, None, a, b, found, reach)
+    if several:
+        corners = where_asked(last)(near & flat, None, a, b, exact, reach)
+        made = jax.vmap(lambda here, *x: jax.tree.map(lambda y, z: jnp.where(here, y, z), *x))(flat, corners, made)
     return made._replace(dist=jnp.where(near[:, None], made.dist, NO_CONTACT))
+
+
+def _by_polytopes(
+    routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: Array, asked: Array
+) -> Search:  # fmt: skip
+    """The features of those pairs [n] that are asked for and near, by GJK and EPA."""
+    served = routine.served
+
+    def first(tolerance: Array, a: Shape, b: Shape, reach: Array):
+        return sift(*_whole(served, a, b), reach, Accuracy(tolerance, routine.iterations))
+
+    def second(tolerance: Array, a: Shape, b: Shape, known: Simplex):
+        return deep(*_whole(served, a, b), known, Accuracy(tolerance, routine.iterations), routine.pairs.bumps)
+
+    known = where_asked(first)(asked, tolerance, a, b, reach)
+    near = asked & (known.state != APART)
+    within = where_asked(second)(near & (known.state == OVERLAP), tolerance, a, b, known)
+    return jax.vmap(apart_or)(known, within)._replace(near=near)
+
+
+def _by_newton(
+    routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: Array, asked: Array
+) -> Search:  # fmt: skip
+    """The same of pairs with smooth sides, by Newton's method, and by descent where that is not exact."""
+    served = routine.served
+
+    def third(tolerance: Array, a: Shape, b: Shape, found: Search):
+        always = jnp.ones((), bool)
+        return descended(*_whole(served, a, b), found, Accuracy(tolerance, routine.iterations), always)
+
+    aimed, near = where_asked(lambda _, *x: steer(*x))(asked, None, a, b, reach)
+    near &= asked
+    found, sure = where_asked(lambda _, *x: touching(*x))(near, None, a, b, aimed)
+    lowered = where_asked(third)(near & ~sure, tolerance, a, b, found)
+    return jax.vmap(where)(sure, found, lowered)._replace(near=near)
 
 
 def _chosen(curved: Array, *found: Array) -> Array:

@@ -30,11 +30,11 @@ def convex(served: Library, a: Shape, b: Shape, margin: Array, accuracy: Accurac
 
 def contacts_of(served: Library, a: Shape, b: Shape, found: Penetration, margin: Array, several: bool) -> Candidates:
     """Candidates [4] of two geoms of which it is known where they are nearest; arguments as of `convex`."""
-    contacts = multicontact(served, a, b, found, margin) if several else _single(a, found)
+    contacts = multicontact(served, a, b, found, margin) if several else single(a, found)
     return contacts._replace(dist=detected(contacts.dist, margin))
 
 
-def _single(a: Shape, found: Penetration) -> Candidates:
+def single(a: Shape, found: Penetration) -> Candidates:
     """The one contact of two shapes, midway between the witnesses, in the first of all places."""
     pos = jnp.broadcast_to((a.pos + 0.5 * (found.witness1 + found.witness2))[None], (MOST, 3))
     dist = jnp.where(np.arange(MOST) == 0, found.dist, NO_CONTACT)

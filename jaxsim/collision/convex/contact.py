@@ -35,7 +35,7 @@ class Turn(NamedTuple):
     along: Array
 
 
-def _tangents(normal: Array) -> Array:
+def tangents(normal: Array) -> Array:
     """Two unit vectors [2, 3] across a unit vector."""
     _, least = vector.least(jnp.abs(normal))
     one = vector.cross(normal, least.astype(normal.dtype))
@@ -45,7 +45,7 @@ def _tangents(normal: Array) -> Array:
 
 def turn(normal: Array, a: Patch, b: Patch) -> Turn:
     """The turn of a unit normal [3] towards the right one; half of what no sliding covers counts as a's share."""
-    basis = _tangents(lax.stop_gradient(normal))
+    basis = tangents(lax.stop_gradient(normal))
     slide = jnp.concatenate([a.slide, b.slide])
     length = safe_norm(lax.stop_gradient(slide))
     slide = slide / jnp.where(length > 1e-12, length, 1)

@@ -60,15 +60,10 @@ def multicontact(served: Library, a: Shape, b: Shape, found: Penetration, margin
         found: where they are nearest; its dist is the first contact's where no features meet.
         margin: [] distance (m) up to which corners count.
     """
-    middle = lax.stop_gradient(0.5 * (found.witness1 + found.witness2))
-    origin = a.pos + middle
-    a, b = a._replace(pos=-middle), b._replace(pos=b.pos - origin)
-    both = jax.tree.map(lambda x, y: jnp.stack([x, y]), a, b)
-    points = jnp.stack([found.vertices1, found.vertices2])
-    touch = jnp.stack([found.normal, -found.normal]), jnp.stack([found.witness1, found.witness2]) - middle[None]
-    of_both = jax.vmap(lambda *x: features(served, *x))(both, points, touch)
-    one, two = (Features(*(x[i] for x in of_both)) for i in (0, 1))
+    a, b, origin, middle = _about_contact(a, b, found)
+    one, two = _features(served, a, b, found, middle)
     meeting = _meeting(*lax.stop_gradient((one, two, found.normal)))
+    both = jax.tree.map(lambda x, y: jnp.stack([x, y]), a, b)
     longest = most_corners(served)
     faces, counts = jax.vmap(lambda s, f: corners_of(s, f, longest, served.polygons))(both, meeting.number)
     face1, face2, count1, count2 = faces[0], faces[1], counts[0], counts[1]
@@ -87,7 +82,31 @@ def multicontact(served: Library, a: Shape, b: Shape, found: Penetration, margin
     return _contacts(point, wanted, (sides[0], up, other), meeting.kind, found, (origin, middle))
 
 
+def features_meet(served: Library, a: Shape, b: Shape, found: Penetration) -> Array:
+    """Whether [] faces, or an edge and a face, meet where two shapes are nearest; if not there is but one contact."""
+    a, b, found = lax.stop_gradient((a, b, found))
+    a, b, _, middle = _about_contact(a, b, found)
+    return _meeting(*_features(served, a, b, found, middle), found.normal).kind > 0
+
+
+def _about_contact(a: Shape, b: Shape, found: Penetration) -> tuple[Shape, Shape, Array, Array]:
+    """The shapes relative to an origin [3] at the contact, that origin, and it relative to the centre of a [3] (m)."""
+    middle = lax.stop_gradient(0.5 * (found.witness1 + found.witness2))
+    origin = a.pos + middle
+    return a._replace(pos=-middle), b._replace(pos=b.pos - origin), origin, middle
+
+
 # stage 1
+
+
+def _features(served: Library, a: Shape, b: Shape, found: Penetration, middle: Array) -> tuple[Features, Features]:
+    """What of both shapes may touch."""
+    both = jax.tree.map(lambda x, y: jnp.stack([x, y]), a, b)
+    points = jnp.stack([found.vertices1, found.vertices2])
+    touch = jnp.stack([found.normal, -found.normal]), jnp.stack([found.witness1, found.witness2]) - middle[None]
+    of_both = jax.vmap(lambda *x: features(served, *x))(both, points, touch)
+    one, two = (Features(*(x[i] for x in of_both)) for i in (0, 1))
+    return one, two
 
 
 def _meeting(one: Features, two: Features, normal: Array) -> Meeting:

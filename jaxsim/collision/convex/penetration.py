@@ -11,11 +11,12 @@ from jax import lax
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
 from jaxsim.collision.convex.contact import touch
-from jaxsim.collision.convex.descent import ROUND, curved, descend, is_curved
+from jaxsim.collision.convex.descent import descend
 from jaxsim.collision.convex.difference import Difference, difference
 from jaxsim.collision.convex.epa import epa
 from jaxsim.collision.convex.gjk import APART, OVERLAP, TRIANGLES, Simplex, gjk, largest
 from jaxsim.collision.convex.patch import Found, Patch, patch, unpatched
+from jaxsim.collision.convex.smoothed import ROUND, Aim, aim, curved, is_curved, lowest
 from jaxsim.collision.convex.support import core_points
 from jaxsim.collision.shape import NO_CONTACT, Shape, safe_norm
 from jaxsim.core.enums import GeomType
@@ -39,8 +40,8 @@ DEFAULT = Accuracy()
 class Met(NamedTuple):
     """What there may be among the pairs that a program is for, which has no more to do than they need.
 
-    drums: cylinders, whose caps are flat; curves: pairs whose depth is found by descent alone; others: those for which
-    EPA searches; bumps: those among them for which it is not exact.
+    drums: cylinders, whose caps are flat; curves: pairs with smooth sides, for which there is Newton's method; others:
+    those for which GJK and EPA search; bumps: those among them for which EPA is not exact.
     """
 
     drums: bool
@@ -128,9 +129,21 @@ def penetration(a: Shape, b: Shape, reach: Array, accuracy: Accuracy = DEFAULT, 
         accuracy: of the search.
         pairs: what they may be.
     """
-    known = sift(a, b, reach, accuracy)
-    found = locate(a, b, known, deep(a, b, known, accuracy, pairs), accuracy, pairs.drums)
-    return penetration_at(a, b, found, corners_of_cores(a, b, found), pairs.drums)
+    still = lax.stop_gradient((a, b))
+    reach = lax.stop_gradient(reach)
+    by_axes = is_curved(*(jnp.stack([getattr(x.data, name) for x in still]) for name in ("kind", "round")))
+    found = []
+    if pairs.others:
+        known = sift(*still, reach, accuracy)
+        found.append(apart_or(known, deep(*still, known, accuracy, pairs.bumps)))
+    if pairs.curves:
+        aimed, near = steer(*still, reach)
+        made, sure = touching(*still, aimed)
+        lowered = descended(*still, made, accuracy, near & ~sure)
+        found.append(where(sure, made, lowered)._replace(near=near))
+    chosen = where(by_axes, found[-1], found[0])
+    located = locate(*still, chosen, accuracy, pairs.drums)
+    return penetration_at(a, b, located, corners_of_cores(a, b, located), pairs.drums)
 
 
 def sift(a: Shape, b: Shape, reach: Array, accuracy: Accuracy = DEFAULT) -> Simplex:
@@ -138,48 +151,60 @@ def sift(a: Shape, b: Shape, reach: Array, accuracy: Accuracy = DEFAULT) -> Simp
 
     Those that are farther apart than reach [] (m) have the state APART.
     """
-    a, b, reach = lax.stop_gradient((a, b, reach + a.data.radius + b.data.radius))
+    reach = reach + a.data.radius + b.data.radius
     return gjk(difference(a, b), reach, jnp.asarray(accuracy.tolerance, reach.dtype), accuracy.iterations)
 
 
-def deep(a: Shape, b: Shape, known: Simplex, accuracy: Accuracy, pairs: Met) -> Search:
-    """The second part, of shapes that overlap: the feature that makes their depth.
-
-    Args:
-        a, b, accuracy, pairs: as of `penetration`; where both `pairs.curves` and `pairs.others` may be, the search is
-            made both ways.
-        known: what the first part found.
-    """
-    a, b = lax.stop_gradient((a, b))
-    shapes, inside = difference(a, b), known.state == OVERLAP
-    by_axes = is_curved(shapes.forms.kind, shapes.forms.round)
-    found = None
-    if pairs.others:
-        asked = inside & ~by_axes
-        found = _by_faces(shapes, known, accuracy, asked)
-        if pairs.bumps:
-            bumps = asked & shapes.smooth
-            found = _where(bumps, _by_descent(shapes, accuracy, bumps, found.normal), found)
-    if pairs.curves:
-        curves = _by_descent(shapes, accuracy, inside & by_axes)
-        found = curves if found is None else _where(by_axes, curves, found)
-    return found
-
-
-def locate(a: Shape, b: Shape, known: Simplex, within: Search, accuracy: Accuracy, drums: bool) -> Located:
-    """The third part, of shapes that are not apart: the feature, and exactly which normal it has.
+def deep(a: Shape, b: Shape, known: Simplex, accuracy: Accuracy, bumps: bool) -> Search:
+    """The second part, of shapes that overlap: the feature that makes their depth, by EPA.
 
     Args:
         a, b, accuracy: as of `penetration`.
         known: what the first part found.
-        within: what the second part found, if they overlap.
-        drums: whether there may be cylinders.
+        bumps: whether there may be round ones among them, for which EPA is coarse.
     """
-    shapes = difference(*lax.stop_gradient((a, b)))
+    shapes, inside = difference(a, b), known.state == OVERLAP
+    found = _by_faces(shapes, known, accuracy, inside)
+    if not bumps:
+        return found
+    round_too = inside & shapes.smooth
+    return where(round_too, _by_descent(shapes, accuracy, round_too, found.normal), found)
+
+
+def apart_or(known: Simplex, within: Search) -> Search:
+    """What the first part found of shapes that are apart, and else what the second did."""
     rows, weight = _without_lightest(known.rows, known.weight)
     found = Search(rows, weight, weight > 0, -known.x / safe_norm(known.x), known.state != APART, rows)
-    found = _where(known.state == OVERLAP, within, found)
-    normal, slid, trusted = _refine(shapes, found, accuracy, drums)
+    return where(known.state == OVERLAP, within, found)
+
+
+def steer(a: Shape, b: Shape, reach: Array) -> tuple[Aim, Array]:
+    """The first part for shapes with smooth sides: a normal that leads to the lowest if they are apart, and [] whether
+    they may be within reach [] (m)."""
+    aimed = aim(difference(a, b))
+    return aimed, -aimed.height <= reach + a.data.radius + b.data.radius
+
+
+def touching(a: Shape, b: Shape, aimed: Aim) -> tuple[Search, Array]:
+    """The second part for these: the feature that makes their depth or distance, and [] whether that is exact."""
+    t = lowest(difference(a, b), aimed)
+    return Search(t.rows, t.weight, t.weight > 0, t.normal, jnp.ones((), bool), t.rows), t.sure
+
+
+def descended(a: Shape, b: Shape, found: Search, accuracy: Accuracy, asked: Array) -> Search:
+    """The same where that was not exact, if asked []: by descent from the normal that was found."""
+    return _by_descent(difference(a, b), accuracy, asked, found.normal)
+
+
+def locate(a: Shape, b: Shape, found: Search, accuracy: Accuracy, drums: bool) -> Located:
+    """The third part, of shapes that are not farther apart: exactly which normal the feature has.
+
+    Args:
+        a, b, accuracy: as of `penetration`.
+        found: the feature.
+        drums: whether there may be cylinders.
+    """
+    normal, slid, trusted = _refine(difference(a, b), found, accuracy, drums)
     return Located(found, normal, slid, trusted)
 
 
@@ -205,7 +230,8 @@ def penetration_at(a: Shape, b: Shape, located: Located, corner: Array, drums: b
     )  # fmt: skip
 
 
-def _where(here: Array, one: Search, other: Search) -> Search:
+def where(here: Array, one: Search, other: Search) -> Search:
+    """One search's result where a condition [] holds, else the other's."""
     return jax.tree.map(lambda x, y: jnp.where(here, x, y), one, other)
 
 
@@ -219,8 +245,8 @@ def _by_faces(shapes: Difference, s: Simplex, accuracy: Accuracy, asked: Array) 
     return Search(face, weight, jnp.ones(3, bool), outward, asked, jnp.broadcast_to(furthest[None], (3, 8)))
 
 
-def _by_descent(shapes: Difference, accuracy: Accuracy, asked: Array, known: Array | None = None) -> Search:
-    """The same by descent, from a known normal [3] or from those that there may be."""
+def _by_descent(shapes: Difference, accuracy: Accuracy, asked: Array, known: Array) -> Search:
+    """The same by descent from a known normal [3]."""
     tolerance = jnp.asarray(accuracy.tolerance, shapes.scale.dtype)
     lowest = descend(shapes, asked, known, tolerance, accuracy.iterations)
     rows, weight = _without_lightest(lowest.rows, lowest.weight)
