@@ -73,14 +73,13 @@ def convex_pairs(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: 
 
     def fourth(_, a: Shape, b: Shape, found: Located, reach: Array) -> tuple[Candidates, Penetration, Array]:
         corner = _corners(served, a, b, found)
-        a = a._replace(data=a.data._replace(point=None))
+        a = _without_points(a)
         exact = penetration_at(a, b, found, corner, pairs.drums)
         one = contacts_of(served, a, b, exact, reach, several=False)
         return one, exact, features_meet(served, a, b, exact) if several else jnp.zeros((), bool)
 
     def last(_, a: Shape, b: Shape, exact: Penetration, reach: Array) -> Candidates:
-        a = a._replace(data=a.data._replace(point=None))
-        return contacts_of(served, a, b, exact, reach, several)
+        return contacts_of(served, _without_points(a), b, exact, reach, several)
 
     curved = is_curved(jnp.stack([a.data.kind, b.data.kind]), jnp.stack([a.data.round, b.data.round]))
     ways = []
@@ -126,9 +125,10 @@ def _by_newton(
         always = jnp.ones((), bool)
         return descended(*_whole(served, a, b), found, Accuracy(tolerance, routine.iterations), always)
 
-    aimed, near = where_asked(lambda _, *x: steer(*x))(asked, None, a, b, reach)
+    smooth = (_without_points(a), _without_points(b))
+    aimed, near = where_asked(lambda _, *x: steer(*x))(asked, None, *smooth, reach)
     near &= asked
-    found, sure = where_asked(lambda _, *x: touching(*x))(near, None, a, b, aimed)
+    found, sure = where_asked(lambda _, *x: touching(*x))(near, None, *smooth, aimed)
     lowered = where_asked(third)(near & ~sure, tolerance, a, b, found)
     return jax.vmap(where)(sure, found, lowered)._replace(near=near)
 
@@ -136,6 +136,10 @@ def _by_newton(
 def _chosen(curved: Array, *found: Array) -> Array:
     """Of what was found [n, ...] by faces and by descent that which is for each pair, if there are both."""
     return jnp.where(curved.reshape(-1, *[1] * (found[0].ndim - 1)), found[-1], found[0])
+
+
+def _without_points(shape: Shape) -> Shape:
+    return shape._replace(data=shape.data._replace(point=None))
 
 
 def _whole(served: Library, a: Shape, b: Shape) -> tuple[Shape, Shape]:

@@ -60,3 +60,21 @@ def test_blocks_of_stones(rng):
     np.testing.assert_allclose(tangent[0], difference, rtol=1e-6)
     np.testing.assert_allclose(slope[0] @ along, tangent[0], rtol=1e-11)
     assert not slope[3].any()
+
+
+def test_smooth_shapes_beside_those_on_a_height_field():
+    """Both kinds in one program: pairs with smooth sides, and prisms, which bring points of their own."""
+    xml = """<mujoco><option ccd_iterations="500" ccd_tolerance="1e-12"><flag multiccd="disable"/></option>
+      <asset><hfield name="field" nrow="4" ncol="4" size="1 1 .3 .1" elevation="0 1 2 1 1 0 1 2 2 1 0 1 1 2 1 0"/></asset>
+      <worldbody><geom type="hfield" hfield="field"/>
+      <body pos=".1 .05 .25" euler="20 30 10"><freejoint/><geom type="cylinder" size=".1 .15"/></body>
+      <body pos=".2 .05 .4" euler="50 10 70"><freejoint/><geom type="ellipsoid" size=".1 .15 .2"/></body>
+      <body pos=".1 .2 .4" euler="10 60 20"><freejoint/><geom type="box" size=".1 .12 .08"/></body>
+      <body pos=".0 -.1 .35" euler="80 10 20"><freejoint/><geom type="capsule" size=".06 .2"/></body>
+      </worldbody></mujoco>"""
+    model, expected = js.load(xml), mujoco.MjData(reference := mujoco.MjModel.from_xml_string(xml))
+    mujoco.mj_forward(reference, expected)
+    found = jax.jit(batched(lambda d: collide(model, kinematics(model, d)).dist))(js.make_data(model))
+    kinds = {tuple(sorted(reference.geom_type[c.geom])) for c in expected.contact}
+    assert {(1, 5), (4, 5), (4, 6), (5, 6)} <= kinds
+    np.testing.assert_allclose(np.sort(found[found < 0]), np.sort(expected.contact.dist), atol=1e-9)

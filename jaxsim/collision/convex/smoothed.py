@@ -74,8 +74,11 @@ class Touching(NamedTuple):
 
 
 class _Sums(NamedTuple):
-    """What two shapes are sums of, each in its frame [2, 3]: half-lengths of segments (m), semi-axes of ellipsoids (m) and
-    along which axis these are flat. The frames' axes, as columns [2, 3, 3], are those of a and, reversed, of b."""
+    """What two shapes are sums of, each in its frame [2, 3]: segments of half-lengths (m), and ellipsoids.
+
+    These have semi-axes (m), along one of which they may be flat. The frames' axes, as columns [2, 3, 3], are those of a
+    and, reversed, of b.
+    """
 
     half: Array
     round: Array
@@ -128,7 +131,7 @@ def lowest(shapes: Difference, known: Aim) -> Touching:
 
 
 def _two_lowest(normals: Array, heights: Array) -> Array:
-    """Of unit normals [n, 3] of heights [n] (m) the lowest one, and the lowest of those that are not the same: [2, 3]."""
+    """Of unit normals [n, 3] of heights [n] (m) [2, 3] the lowest, and the lowest that is not the same."""
     _, first = vector.least(heights)
     one = jnp.sum(jnp.where(first[:, None], normals, 0), axis=0)
     other = jnp.where(vector.dot(normals, one[None]) > SAME, jnp.finfo(heights.dtype).max, heights)
@@ -202,8 +205,8 @@ def _turned(normal: Array, basis: Array, turn: Array) -> Array:
 
 
 def _along(local: Array, thick: Array) -> tuple[Array, Array]:
-    """How far along segments [2, 3], from -1 to 1, a direction [2, 3] touches if they are thick, of which the square [] is
-    given; and the root [2, 3] that this has below it."""
+    """How far along segments [2, 3], from -1 to 1, a direction [2, 3] touches if they are thick, the square of which is
+    given []; and the root [2, 3] that this has below it."""
     root = jnp.sqrt(thick + (1 - thick) * local * local)
     return (1 - thick) * local / root, root
 
@@ -322,7 +325,7 @@ def _creases(sums: _Sums, normal: Array) -> _Creases:
 
 
 def _exact_step(sums: _Sums, normal: Array, creased: Array, creases: _Creases) -> tuple[Array, Array, Array]:
-    """A basis across a normal [3], a step of Newton's method in it [2] (rad) and the places [2] (m) along the creases."""
+    """A basis across a normal [3], Newton's step in it [2] (rad) and the places [2] (m) along the creases."""
     side = jnp.where(_local(sums, normal) < 0, -1, 1).astype(normal.dtype)
     half, semi = (jnp.where(creased, 0, x) for x in (sums.half, sums.round * sums.round))
     basis, gradient, hessian = _slopes(sums, normal, half * side, jnp.zeros_like(half), semi)
