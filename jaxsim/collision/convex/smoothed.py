@@ -76,8 +76,8 @@ class Touching(NamedTuple):
 class _Sums(NamedTuple):
     """What two shapes are sums of, each in its frame [2, 3]: segments of half-lengths (m), and ellipsoids.
 
-    These have semi-axes (m), along one of which they may be flat. The frames' axes, as columns [2, 3, 3], are those of a
-    and, reversed, of b.
+    These have semi-axes (m), along one of which they may be flat. The frames' axes, as columns [2, 3, 3], are those of
+    a and, reversed, of b.
     """
 
     half: Array
