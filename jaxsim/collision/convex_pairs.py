@@ -27,6 +27,7 @@ from jaxsim.collision.convex.penetration import (
     deep,
     descended,
     locate,
+    on_prism,
     penetration_at,
     sift,
     steer,
@@ -34,6 +35,7 @@ from jaxsim.collision.convex.penetration import (
     where,
 )
 from jaxsim.collision.convex.smoothed import is_curved
+from jaxsim.collision.height_field import PRISM
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape
 from jaxsim.core.enums import GeomType
 from jaxsim.layout import where_asked
@@ -82,12 +84,19 @@ def convex_pairs(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: 
         return contacts_of(served, _without_points(a), b, exact, reach, several)
 
     curved = is_curved(jnp.stack([a.data.kind, b.data.kind]), jnp.stack([a.data.round, b.data.round]))
+    rod = (a.data.kind == GeomType.HFIELD) & (b.data.kind == GeomType.CAPSULE)
+    still_reach = lax.stop_gradient(reach)
     ways = []
     if pairs.others:
-        ways.append(_by_polytopes(routine, *still, lax.stop_gradient(reach), tolerance, asked & ~curved))
+        other = ~(curved | rod)
+        ways.append((other, _by_polytopes(routine, *still, still_reach, tolerance, asked & other)))
     if pairs.curves:
-        ways.append(_by_newton(routine, *still, lax.stop_gradient(reach), tolerance, asked & curved))
-    search = jax.tree.map(lambda *x: _chosen(curved, *x), *ways)
+        ways.append((curved, _by_newton(routine, *still, still_reach, tolerance, asked & curved)))
+    if pairs.rods:
+        ways.append((rod, _by_features(routine, *still, still_reach, asked & rod)))
+    search = ways[0][1]
+    for chosen, way in ways[1:]:
+        search = jax.vmap(where)(chosen, way, search)
     near = search.near
     found = where_asked(third)(near, tolerance, *still, search)
     made, exact, flat = where_asked(fourth)(near, None, a, b, found, reach)
@@ -133,9 +142,14 @@ def _by_newton(
     return jax.vmap(where)(sure, found, lowered)._replace(near=near)
 
 
-def _chosen(curved: Array, *found: Array) -> Array:
-    """Of what was found [n, ...] by faces and by descent that which is for each pair, if there are both."""
-    return jnp.where(curved.reshape(-1, *[1] * (found[0].ndim - 1)), found[-1], found[0])
+def _by_features(routine: Routine, a: Shape, b: Shape, reach: Array, asked: Array) -> Search:
+    """The same of capsules with prisms, by trying all features."""
+
+    def run(_: None, a: Shape, b: Shape, reach: Array) -> Search:
+        return on_prism(_without_points(a), _without_points(b), a.data.point[:PRISM], reach)
+
+    found = where_asked(run)(asked, None, a, b, reach)
+    return found._replace(near=asked & found.near)
 
 
 def _without_points(shape: Shape) -> Shape:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from jaxsim.algebra import vector
@@ -16,6 +17,7 @@ from jaxsim.collision.convex.difference import Difference, difference
 from jaxsim.collision.convex.epa import epa
 from jaxsim.collision.convex.gjk import APART, OVERLAP, TRIANGLES, Simplex, gjk, largest
 from jaxsim.collision.convex.patch import Found, Patch, patch, unpatched
+from jaxsim.collision.convex.rods import facets_of_prism, rod_meets
 from jaxsim.collision.convex.smoothed import ROUND, Aim, aim, curved, is_curved, lowest
 from jaxsim.collision.convex.support import core_points
 from jaxsim.collision.shape import NO_CONTACT, Shape, safe_norm
@@ -41,21 +43,25 @@ class Met(NamedTuple):
     """What there may be among the pairs that a program is for, which has no more to do than they need.
 
     drums: cylinders, whose caps are flat; curves: pairs with smooth sides, for which there is Newton's method; others:
-    those for which GJK and EPA search; bumps: those among them for which EPA is not exact.
+    those for which GJK and EPA search; bumps: those among them for which EPA is not exact; rods: capsules with prisms,
+    of which all features can be tried.
     """
 
     drums: bool
     curves: bool
     others: bool
     bumps: bool
+    rods: bool
 
 
 def met(kinds: Iterable[tuple[int, ...]]) -> Met:
     """What there is among pairs of such types of geoms."""
     pairs = set(kinds)
-    others = [x for x in pairs if not curved(*x)]
+    rods = pairs & {(GeomType.HFIELD, GeomType.CAPSULE)}
+    curves = {x for x in pairs if curved(*x)}
+    others = pairs - curves - rods
     bumps = any({*x} & {*ROUND} for x in others)
-    return Met(any(GeomType.CYLINDER in x for x in pairs), len(others) < len(pairs), bool(others), bumps)
+    return Met(any(GeomType.CYLINDER in x for x in pairs), bool(curves), bool(others), bumps, bool(rods))
 
 
 ANY = met(itertools.product(GeomType, repeat=2))
@@ -133,7 +139,7 @@ def penetration(a: Shape, b: Shape, reach: Array, accuracy: Accuracy = DEFAULT, 
     reach = lax.stop_gradient(reach)
     by_axes = is_curved(*(jnp.stack([getattr(x.data, name) for x in still]) for name in ("kind", "round")))
     found = []
-    if pairs.others:
+    if pairs.others or pairs.rods:
         known = sift(*still, reach, accuracy)
         found.append(apart_or(known, deep(*still, known, accuracy, pairs.bumps)))
     if pairs.curves:
@@ -194,6 +200,21 @@ def touching(a: Shape, b: Shape, aimed: Aim) -> tuple[Search, Array]:
 def descended(a: Shape, b: Shape, found: Search, accuracy: Accuracy, asked: Array) -> Search:
     """The same where that was not exact, if asked []: by descent from the normal that was found."""
     return _by_descent(difference(a, b), accuracy, asked, found.normal)
+
+
+def on_prism(a: Shape, b: Shape, corner: Array, reach: Array) -> Search:
+    """The feature that makes the depth or distance of a prism with corners [6, 3] (m) and a capsule, if that is within
+    reach [] (m)."""
+    shapes = difference(a, b)
+    axis = shapes.rot[:, 2] * b.data.scale[2]
+    t = rod_meets(facets_of_prism(corner), shapes.offset, axis)
+    x = jnp.sum(
+        jnp.where((np.arange(6, dtype=np.int32)[None] == t.corner[:, None])[..., None], corner[None], 0), axis=1
+    )
+    y = shapes.offset[None] + t.place[:, None] * axis[None]
+    number = jnp.stack([t.corner, jnp.where(t.place > 0, 0, 1)], axis=1).astype(x.dtype)
+    rows = jnp.concatenate([x - y, x, number], axis=1)
+    return Search(rows, t.weight, t.weight != 0, t.normal, t.dist <= reach + b.data.radius, rows)
 
 
 def locate(a: Shape, b: Shape, found: Search, accuracy: Accuracy, drums: bool) -> Located:

@@ -1,0 +1,184 @@
+"""Where the axes of capsules and polyhedra of few faces are nearest, or overlap least, by trying all features.
+
+Along a normal the two are apart by what the corresponding planes are. The normals that may be best, of shapes that
+overlap, are those of the faces, and those across an edge and the axis that lie between the normals of the edge's two
+faces. If none of them shows the two apart, the one along which they overlap least is right. If one does, the nearest
+points are on an edge and the axis, or within a face and at one end.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxsim.algebra import vector
+from jaxsim.algebra.select import take
+from jaxsim.collision.shape import safe_norm
+
+Array = jax.Array
+
+PARALLEL = 1e-4  # sine of the angle of an edge and an axis that have no direction across them
+
+# a prism whose corners of the base come before those of the top: faces, edges, and the two faces beside each edge
+PRISM_FACES = np.array([[3, 4, 5], [0, 2, 1], [0, 1, 4], [0, 4, 3], [1, 2, 5], [1, 5, 4], [2, 0, 3], [2, 3, 5]])
+PRISM_EDGES = np.array([[0, 1], [1, 2], [2, 0], [3, 4], [4, 5], [5, 3], [0, 3], [1, 4], [2, 5]])
+PRISM_SIDES = np.array([[1, 2], [1, 4], [1, 6], [0, 2], [0, 4], [0, 6], [2, 6], [2, 4], [4, 6]])
+TURNED = np.array([0, 2, 1, 3, 5, 4])  # the same corners, if they were clockwise
+
+
+class Facets(NamedTuple):
+    """Of a polyhedron the corners of triangles [f, 3, 3] (m), counterclockwise seen from outside, with numbers [f, 3].
+
+    And the ends of edges [e, 2, 3] (m), with numbers [e, 2] and the outward unit normals on both sides [e, 2, 3].
+    """
+
+    face: Array
+    corner: Array
+    edge: Array
+    end: Array
+    beside: Array
+
+
+class Met(NamedTuple):
+    """Where an axis and a polyhedron meet: normal [3] out of the polyhedron, distance [] (m) along it, at most zero where
+    they overlap; places [3] from -1 to 1 along the axis and numbers [3] of the polyhedron's corners, with weights [3]."""
+
+    normal: Array
+    dist: Array
+    place: Array
+    corner: Array
+    weight: Array
+
+
+def facets_of_prism(corner: Array) -> Facets:
+    """The facets of a prism of a height field with corners [6, 3] (m), those of the base before those of the top."""
+    one, other = corner[1, :2] - corner[0, :2], corner[2, :2] - corner[0, :2]
+    right = one[0] * other[1] - one[1] * other[0] > 0
+    point = jnp.where(right, corner, take(corner, TURNED))
+    number = jnp.where(right, np.arange(6, dtype=np.int32), TURNED.astype(np.int32))
+    face = jnp.stack([take(point, PRISM_FACES[:, i]) for i in range(3)], axis=1)
+    edge = jnp.stack([take(point, PRISM_EDGES[:, i]) for i in range(2)], axis=1)
+    normal = _normals(face)
+    beside = jnp.stack([take(normal, PRISM_SIDES[:, i]) for i in range(2)], axis=1)
+    corners, ends = (
+        jnp.stack([take(number, x[:, i]) for i in range(x.shape[1])], axis=1) for x in (PRISM_FACES, PRISM_EDGES)
+    )
+    return Facets(face, corners, edge, ends, beside)
+
+
+def _normals(face: Array) -> Array:
+    """Outward unit normals [f, 3] of triangles [f, 3, 3]."""
+    across = vector.cross(face[:, 1] - face[:, 0], face[:, 2] - face[:, 0])
+    return across / safe_norm(across)
+
+
+def rod_meets(facets: Facets, centre: Array, half: Array) -> Met:
+    """Where the axis from centre - half to centre + half, [3] (m) in the frame of a polyhedron, meets this."""
+    triangle, normal = [facets.face[:, i] for i in range(3)], _normals(facets.face)
+    dtype = centre.dtype
+    tip = jnp.stack([centre - half, centre + half])
+    over = jnp.stack([vector.dot(normal, x[None] - triangle[0]) for x in tip])  # [2, f]
+    p = facets.edge[:, 0]
+    edge = facets.edge[:, 1] - p
+    one, other = facets.beside[:, 0], facets.beside[:, 1]
+
+    # planes that are between them, or by which they overlap least
+    on_face = jnp.min(over, axis=0)
+    lower = over[1] < over[0]
+    way = vector.cross(edge, jnp.broadcast_to(half[None], edge.shape))
+    length = safe_norm(way)
+    slant = length[:, 0] > PARALLEL * jnp.sqrt(vector.dot(edge, edge) * jnp.sum(half * half))
+    way = way / length
+    way = jnp.where(vector.dot(way, one + other)[:, None] < 0, -way, way)
+    between = slant & (vector.dot(one, half[None]) * vector.dot(other, half[None]) < 0)
+    low = jnp.asarray(-jnp.finfo(dtype).max, dtype)
+    by_edge = jnp.where(between, vector.dot(way, centre[None] - p), low)
+    face, face_hot = _most(on_face)
+    crossing, edge_hot = _most(by_edge)
+    apart = jnp.maximum(face, crossing) > 0
+
+    # nearest points of axis and edges, and of ends and faces
+    s, t = _nearest(p, edge, centre, half)
+    gap = centre[None] + s[:, None] * half[None] - p - t[:, None] * edge
+    beside = vector.dot(gap, gap)
+    inside = jnp.stack([_within(triangle, normal, x) for x in tip]) & (over > 0)
+    big = jnp.asarray(jnp.finfo(dtype).max, dtype)
+    above = jnp.where(inside, over * over, big)  # [2, f]
+    nearest_edge, near_edge_hot = _most(-beside)
+    end_low, hot_low = _most(-above[0])
+    end_high, hot_high = _most(-above[1])
+    face_is_nearer = jnp.maximum(end_low, end_high) >= nearest_edge
+
+    by_face = jnp.where(apart, face_is_nearer, face >= crossing)
+    high = end_high > end_low
+    face_hot = jnp.where(apart, jnp.where(high, hot_high, hot_low), face_hot)
+    edge_hot = jnp.where(apart, near_edge_hot, edge_hot)
+    upper = jnp.where(apart, high, jnp.any(face_hot & lower))
+
+    found_normal = jnp.where(by_face, _of(face_hot, normal), jnp.where(apart, _of(edge_hot, gap), _of(edge_hot, way)))
+    found_normal = found_normal / safe_norm(found_normal)
+    end = jnp.where(upper, 1, -1).astype(dtype)
+    foot = centre + end * half
+    dist = jnp.where(by_face, jnp.sum(found_normal * (foot - _of(face_hot, triangle[0]))), 0)
+    place, along = _of(edge_hot, s[:, None])[0], _of(edge_hot, t[:, None])[0]
+    crossed = _of(edge_hot, gap)
+    dist = jnp.where(by_face, dist, jnp.sum(found_normal * crossed))
+
+    weights = _barycentric([_of(face_hot, x) for x in triangle], foot)
+    numbers = _of(face_hot, facets.corner.astype(dtype))
+    side, turned = jnp.where(place < 0, -1, 1).astype(dtype), along > 0.5
+    ends = _of(edge_hot, facets.end.astype(dtype))
+    base, far = jnp.where(turned, ends[1], ends[0]), jnp.where(turned, ends[0], ends[1])
+    opposite = 0.5 - 0.5 * jnp.abs(place)
+    beyond = jnp.minimum(along, 1 - along)
+    of_edge = jnp.stack([1 - opposite - beyond, opposite, beyond])
+    return Met(
+        found_normal,
+        dist,
+        jnp.where(by_face, end, side * jnp.asarray([1, -1, 1], dtype)),
+        jnp.where(by_face, numbers, jnp.stack([base, base, far])).astype(jnp.int32),
+        jnp.where(by_face, weights, of_edge),
+    )
+
+
+def _most(value: Array) -> tuple[Array, Array]:
+    """The greatest [] of some values [n], and which it is [n]."""
+    least, hot = vector.least(-value)
+    return -least[0], hot
+
+
+def _of(hot: Array, rows: Array) -> Array:
+    """The row of rows [n, k] that a mask [n] has."""
+    return jnp.sum(jnp.where(hot[:, None], rows, 0), axis=0)
+
+
+def _nearest(p: Array, edge: Array, centre: Array, half: Array) -> tuple[Array, Array]:
+    """Places s [e] in [-1, 1] along an axis and t [e] in [0, 1] along edges from p [e, 3], where these are nearest."""
+    a, b = jnp.sum(half * half), vector.dot(edge, edge)
+    c, gap = vector.dot(edge, half[None]), centre[None] - p
+    on_axis, on_edge = vector.dot(gap, half[None]), vector.dot(gap, edge)
+    det = a * b - c * c
+    slant = det > PARALLEL * PARALLEL * a * b
+    s = jnp.where(slant, (c * on_edge - b * on_axis) / jnp.where(slant, det, 1), 0)
+    t = jnp.clip((on_edge + jnp.clip(s, -1, 1) * c) / b, 0, 1)
+    s = jnp.clip((t * c - on_axis) / a, -1, 1)
+    return s, jnp.clip((on_edge + s * c) / b, 0, 1)
+
+
+def _within(triangle: list[Array], normal: Array, x: Array) -> Array:
+    """Over which triangles [f] a point [3] is."""
+    a, b, c = triangle
+    sides = ((a, b), (b, c), (c, a))
+    return jnp.all(jnp.stack([vector.dot(vector.cross(normal, q - p), x[None] - p) >= 0 for p, q in sides]), axis=0)
+
+
+def _barycentric(triangle: list[Array], x: Array) -> Array:
+    """Weights [3] of the corners [3] of a triangle at the foot of a point [3]."""
+    a, b, c = triangle
+    one, other, way = b - a, c - a, x - a
+    d11, d12, d22 = jnp.sum(one * one), jnp.sum(one * other), jnp.sum(other * other)
+    w1, w2 = jnp.sum(way * one), jnp.sum(way * other)
+    det = d11 * d22 - d12 * d12
+    v, w = (d22 * w1 - d12 * w2) / det, (d11 * w2 - d12 * w1) / det
+    return jnp.stack([1 - v - w, v, w])
