@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from jaxsim.collision.compact import gather
@@ -27,6 +28,7 @@ from jaxsim.collision.convex.penetration import (
     deep,
     descended,
     locate,
+    on_mesh,
     on_prism,
     penetration_at,
     sift,
@@ -34,6 +36,7 @@ from jaxsim.collision.convex.penetration import (
     touching,
     where,
 )
+from jaxsim.collision.convex.rods import Facets
 from jaxsim.collision.convex.smoothed import is_curved
 from jaxsim.collision.height_field import PRISM
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape
@@ -47,13 +50,14 @@ class Routine(NamedTuple):
     """What all pairs of a program have in common.
 
     served: the cores of all geoms; pairs: what they may be; iterations: most steps of each search; several: whether
-    faces and edges have a contact at each corner.
+    faces and edges have a contact at each corner; facets: tables, of each of the library's rows, of `Facets`.
     """
 
     served: Library
     pairs: Met
     iterations: int
     several: bool
+    facets: tuple[np.ndarray, ...] = ()
 
 
 def convex_pairs(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: Array) -> Candidates:
@@ -85,15 +89,18 @@ def convex_pairs(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: 
 
     curved = is_curved(jnp.stack([a.data.kind, b.data.kind]), jnp.stack([a.data.round, b.data.round]))
     rod = (a.data.kind == GeomType.HFIELD) & (b.data.kind == GeomType.CAPSULE)
+    pin = (a.data.kind == GeomType.CAPSULE) & (b.data.kind == GeomType.MESH) & pairs.pins
     still_reach = lax.stop_gradient(reach)
     ways = []
     if pairs.others:
-        other = ~(curved | rod)
+        other = ~(curved | rod | pin)
         ways.append((other, _by_polytopes(routine, *still, still_reach, tolerance, asked & other)))
     if pairs.curves:
         ways.append((curved, _by_newton(routine, *still, still_reach, tolerance, asked & curved)))
     if pairs.rods:
-        ways.append((rod, _by_features(routine, *still, still_reach, asked & rod)))
+        ways.append((rod, _on_prisms(*still, still_reach, asked & rod)))
+    if pairs.pins:
+        ways.append((pin, _on_meshes(routine, *still, still_reach, asked & pin)))
     search = ways[0][1]
     for chosen, way in ways[1:]:
         search = jax.vmap(where)(chosen, way, search)
@@ -142,13 +149,26 @@ def _by_newton(
     return jax.vmap(where)(sure, found, lowered)._replace(near=near)
 
 
-def _by_features(routine: Routine, a: Shape, b: Shape, reach: Array, asked: Array) -> Search:
+def _on_prisms(a: Shape, b: Shape, reach: Array, asked: Array) -> Search:
     """The same of capsules with prisms, by trying all features."""
 
-    def run(_: None, a: Shape, b: Shape, reach: Array) -> Search:
-        return on_prism(_without_points(a), _without_points(b), a.data.point[:PRISM], reach)
+    def run(_: None, a: Shape, b: Shape, corner: Array, reach: Array) -> Search:
+        return on_prism(a, b, corner, reach)
 
-    found = where_asked(run)(asked, None, a, b, reach)
+    corner = a.data.point[:, :PRISM]
+    found = where_asked(run)(asked, None, _without_points(a), _without_points(b), corner, reach)
+    return found._replace(near=asked & found.near)
+
+
+def _on_meshes(routine: Routine, a: Shape, b: Shape, reach: Array, asked: Array) -> Search:
+    """The same of capsules with meshes of few faces."""
+
+    def run(_: None, a: Shape, b: Shape, reach: Array) -> Search:
+        tables = [jnp.asarray(x, reach.dtype if x.dtype.kind == "f" else jnp.int32) for x in routine.facets]
+        facets = Facets(*(gather(x, b.data.row) if len(x) > 1 else x[0] for x in tables))
+        return on_mesh(a, b, facets, reach)
+
+    found = where_asked(run)(asked, None, _without_points(a), _without_points(b), reach)
     return found._replace(near=asked & found.near)
 
 

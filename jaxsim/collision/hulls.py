@@ -5,6 +5,7 @@ import numpy as np
 
 from jaxsim.collision.convex.polygons import polygons_of
 from jaxsim.collision.shape import Hull
+from jaxsim.core.enums import GeomType
 from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology, per_topology
 
@@ -46,6 +47,58 @@ def _solid(t: Topology, mesh: int) -> tuple[np.ndarray, np.ndarray]:
     ends = np.unique(np.sort(corner[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1), axis=0)
     area = np.linalg.norm(across, axis=1)
     return face[area > 1e-9 * area.max()], t.mesh_vert[ends]
+
+
+def facets(t: Topology, row: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Tables of the fields of `Facets`, filled up, of each row of a library [n], from the rows of all geoms [ngeom].
+
+    Rows that are of no mesh have another's.
+    """
+    meshes = {int(row[g]): int(t.geom_dataid[g]) for g in np.flatnonzero((row >= 0) & (t.geom_type == GeomType.MESH))}
+    tables = [_facets(t, meshes.get(i, next(iter(meshes.values())))) for i in range(row.max() + 1)]
+    most = [max(map(len, x)) for x in zip(*tables)]
+    return tuple(np.stack([filled_up(x, n) for x in each]) for each, n in zip(zip(*tables), most))
+
+
+@per_topology
+def is_whole(t: Topology, mesh: int) -> bool:
+    """Whether a mesh has a hull on each edge of which two of its polygons meet."""
+    return t.mesh_graphadr[mesh] >= 0 and all(len(x) == 2 for x in _edges(t, mesh).values())
+
+
+def _polygons(t: Topology, mesh: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The corners [n] of each of a mesh's polygons, counted over all meshes and clockwise seen from outside, and its
+    outward normal [3]."""
+    table, first = polygons_of(t), int(t.mesh_polyadr[mesh])
+    found = []
+    for i in range(first, first + int(t.mesh_polynum[mesh])):
+        begin = table.corner_adr[i]
+        found.append((table.corner[begin : begin + table.corner_num[i]], table.normal[i]))
+    return found
+
+
+def _edges(t: Topology, mesh: int) -> dict[tuple[int, int], list[np.ndarray]]:
+    """The normals [3] of a mesh's polygons at each of their edges."""
+    found: dict[tuple[int, int], list[np.ndarray]] = {}
+    for corner, normal in _polygons(t, mesh):
+        for i, j in zip(corner, np.roll(corner, -1)):
+            found.setdefault((int(min(i, j)), int(max(i, j))), []).append(normal)
+    return found
+
+
+@per_topology
+def _facets(t: Topology, mesh: int) -> tuple[np.ndarray, ...]:
+    """Of one mesh the fields of `Facets`."""
+    vert, place = polygons_of(t).vert, {int(n): i for i, n in enumerate(hull_numbers(t, mesh))}
+    fans = [[(c[0], c[i + 1], c[i]) for i in range(1, len(c) - 1)] for c, _ in _polygons(t, mesh)]
+    corner = np.array([x for fan in fans for x in fan])
+    face = vert[corner]
+    area = np.linalg.norm(np.cross(face[:, 1] - face[:, 0], face[:, 2] - face[:, 0]), axis=1)
+    corner = corner[area > 1e-9 * area.max()]
+    edges = _edges(t, mesh)
+    end = np.array(list(edges))
+    corners, ends = (np.vectorize(place.__getitem__)(x).astype(np.int32) for x in (corner, end))
+    return vert[corner], corners, vert[end], ends, np.array(list(edges.values()))
 
 
 def sizes(t: Topology, geom: np.ndarray) -> list[int]:

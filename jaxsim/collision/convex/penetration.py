@@ -17,7 +17,7 @@ from jaxsim.collision.convex.difference import Difference, difference
 from jaxsim.collision.convex.epa import epa
 from jaxsim.collision.convex.gjk import APART, OVERLAP, TRIANGLES, Simplex, gjk, largest
 from jaxsim.collision.convex.patch import Found, Patch, patch, unpatched
-from jaxsim.collision.convex.rods import facets_of_prism, rod_meets
+from jaxsim.collision.convex.rods import Facets, facets_of_prism, rod_meets
 from jaxsim.collision.convex.smoothed import ROUND, Aim, aim, curved, is_curved, lowest
 from jaxsim.collision.convex.support import core_points
 from jaxsim.collision.shape import NO_CONTACT, Shape, safe_norm
@@ -43,8 +43,8 @@ class Met(NamedTuple):
     """What there may be among the pairs that a program is for, which has no more to do than they need.
 
     drums: cylinders, whose caps are flat; curves: pairs with smooth sides, for which there is Newton's method; others:
-    those for which GJK and EPA search; bumps: those among them for which EPA is not exact; rods: capsules with prisms,
-    of which all features can be tried.
+    those for which GJK and EPA search; bumps: those among them for which EPA is not exact; rods and pins:
+    capsules with prisms and with meshes of few faces, of which all features can be tried.
     """
 
     drums: bool
@@ -52,16 +52,18 @@ class Met(NamedTuple):
     others: bool
     bumps: bool
     rods: bool
+    pins: bool
 
 
-def met(kinds: Iterable[tuple[int, ...]]) -> Met:
-    """What there is among pairs of such types of geoms."""
+def met(kinds: Iterable[tuple[int, ...]], few_faces: bool = False) -> Met:
+    """What there is among pairs of such types of geoms, whose meshes may all have few faces."""
     pairs = set(kinds)
     rods = pairs & {(GeomType.HFIELD, GeomType.CAPSULE)}
+    pins = pairs & {(GeomType.CAPSULE, GeomType.MESH)} if few_faces else set()
     curves = {x for x in pairs if curved(*x)}
-    others = pairs - curves - rods
+    others = pairs - curves - rods - pins
     bumps = any({*x} & {*ROUND} for x in others)
-    return Met(any(GeomType.CYLINDER in x for x in pairs), bool(curves), bool(others), bumps, bool(rods))
+    return Met(any(GeomType.CYLINDER in x for x in pairs), bool(curves), bool(others), bumps, bool(rods), bool(pins))
 
 
 ANY = met(itertools.product(GeomType, repeat=2))
@@ -208,13 +210,32 @@ def on_prism(a: Shape, b: Shape, corner: Array, reach: Array) -> Search:
     shapes = difference(a, b)
     axis = shapes.rot[:, 2] * b.data.scale[2]
     t = rod_meets(facets_of_prism(corner), shapes.offset, axis)
-    x = jnp.sum(
-        jnp.where((np.arange(6, dtype=np.int32)[None] == t.corner[:, None])[..., None], corner[None], 0), axis=1
-    )
     y = shapes.offset[None] + t.place[:, None] * axis[None]
-    number = jnp.stack([t.corner, jnp.where(t.place > 0, 0, 1)], axis=1).astype(x.dtype)
-    rows = jnp.concatenate([x - y, x, number], axis=1)
-    return Search(rows, t.weight, t.weight != 0, t.normal, t.dist <= reach + b.data.radius, rows)
+    numbers = jnp.stack([t.corner, _end(t.place)], axis=1)
+    return _of_feature(t.point, y, numbers, t.weight, t.normal, t.dist <= reach + b.data.radius)
+
+
+def on_mesh(a: Shape, b: Shape, facets: Facets, reach: Array) -> Search:
+    """The same of a capsule and a mesh with the given facets, if that is within reach [] (m)."""
+    shapes = difference(a, b)
+    axis = jnp.where(np.arange(3) == 2, a.data.scale, 0)
+    centre, half = vector.matvec_t(shapes.rot, -shapes.offset), vector.matvec_t(shapes.rot, axis)
+    t = rod_meets(facets, centre, half)
+    y = shapes.offset[None] + vector.matvec(shapes.rot[None], t.point)
+    normal = -vector.matvec(shapes.rot, t.normal)
+    numbers = jnp.stack([_end(t.place), t.corner], axis=1)
+    return _of_feature(t.place[:, None] * axis[None], y, numbers, t.weight, normal, t.dist <= reach + a.data.radius)
+
+
+def _end(place: Array) -> Array:
+    """Numbers [n] of a capsule's ends at places [n] of either sign."""
+    return jnp.where(place > 0, 0, 1).astype(jnp.int32)
+
+
+def _of_feature(x: Array, y: Array, numbers: Array, weight: Array, normal: Array, near: Array) -> Search:
+    """What a search would have found: points x, y [3, 3] (m) of both cores with numbers [3, 2] and weights [3]."""
+    rows = jnp.concatenate([x - y, x, numbers.astype(x.dtype)], axis=1)
+    return Search(rows, weight, weight != 0, normal, near, rows)
 
 
 def locate(a: Shape, b: Shape, found: Search, accuracy: Accuracy, drums: bool) -> Located:

@@ -41,12 +41,16 @@ class Facets(NamedTuple):
 
 
 class Met(NamedTuple):
-    """Where an axis and a polyhedron meet: normal [3] out of the polyhedron, distance [] (m) along it, at most zero where
-    they overlap; places [3] from -1 to 1 along the axis and numbers [3] of the polyhedron's corners, with weights [3]."""
+    """Where an axis and a polyhedron meet: normal [3] out of the polyhedron, and distance [] (m) along it.
+
+    Three points of each make the nearest ones, with weights [3]: places [3] from -1 to 1 along the axis, and corners of
+    the polyhedron [3, 3] (m), with numbers [3].
+    """
 
     normal: Array
     dist: Array
     place: Array
+    point: Array
     corner: Array
     weight: Array
 
@@ -125,20 +129,24 @@ def rod_meets(facets: Facets, centre: Array, half: Array) -> Met:
     crossed = _of(edge_hot, gap)
     dist = jnp.where(by_face, dist, jnp.sum(found_normal * crossed))
 
-    weights = _barycentric([_of(face_hot, x) for x in triangle], foot)
-    numbers = _of(face_hot, facets.corner.astype(dtype))
-    side, turned = jnp.where(place < 0, -1, 1).astype(dtype), along > 0.5
-    ends = _of(edge_hot, facets.end.astype(dtype))
+    corners = _of(face_hot, facets.face.reshape(-1, 9)).reshape(3, 3)
+    ends = _of(edge_hot, facets.edge.reshape(-1, 6)).reshape(2, 3)
+    numbers, of_ends = (
+        jnp.sum(jnp.where(hot[:, None], x, 0), axis=0, dtype=jnp.int32)
+        for hot, x in ((face_hot, facets.corner), (edge_hot, facets.end))
+    )
+    turned = along > 0.5
     base, far = jnp.where(turned, ends[1], ends[0]), jnp.where(turned, ends[0], ends[1])
-    opposite = 0.5 - 0.5 * jnp.abs(place)
-    beyond = jnp.minimum(along, 1 - along)
-    of_edge = jnp.stack([1 - opposite - beyond, opposite, beyond])
+    first, other = jnp.where(turned, of_ends[1], of_ends[0]), jnp.where(turned, of_ends[0], of_ends[1])
+    opposite, beyond = 0.5 - 0.5 * jnp.abs(place), jnp.minimum(along, 1 - along)
+    side = jnp.where(place < 0, -1, 1).astype(dtype)
     return Met(
         found_normal,
         dist,
         jnp.where(by_face, end, side * jnp.asarray([1, -1, 1], dtype)),
-        jnp.where(by_face, numbers, jnp.stack([base, base, far])).astype(jnp.int32),
-        jnp.where(by_face, weights, of_edge),
+        jnp.where(by_face, corners, jnp.stack([base, base, far])),
+        jnp.where(by_face, numbers, jnp.stack([first, first, other])),
+        jnp.where(by_face, _barycentric(corners, foot), jnp.stack([1 - opposite - beyond, opposite, beyond])),
     )
 
 
@@ -173,9 +181,9 @@ def _within(triangle: list[Array], normal: Array, x: Array) -> Array:
     return jnp.all(jnp.stack([vector.dot(vector.cross(normal, q - p), x[None] - p) >= 0 for p, q in sides]), axis=0)
 
 
-def _barycentric(triangle: list[Array], x: Array) -> Array:
-    """Weights [3] of the corners [3] of a triangle at the foot of a point [3]."""
-    a, b, c = triangle
+def _barycentric(triangle: Array, x: Array) -> Array:
+    """Weights [3] of the corners of a triangle [3, 3] at the foot of a point [3]."""
+    a, b, c = triangle[0], triangle[1], triangle[2]
     one, other, way = b - a, c - a, x - a
     d11, d12, d22 = jnp.sum(one * one), jnp.sum(one * other), jnp.sum(other * other)
     w1, w2 = jnp.sum(way * one), jnp.sum(way * other)
