@@ -100,7 +100,9 @@ def rod_meets(facets: Facets, centre: Array, half: Array) -> Met:
     by_edge = jnp.where(between, vector.dot(way, centre[None] - p), low)
     face, face_hot = _most(on_face)
     crossing, edge_hot = _most(by_edge)
-    apart = jnp.maximum(face, crossing) > 0
+    # nearer than rounding the way between two points is no direction, but what is between the planes is
+    size = jnp.sum(jnp.abs(centre)) + jnp.sum(jnp.abs(half)) + jnp.max(jnp.abs(facets.face))
+    apart = jnp.maximum(face, crossing) > 16 * jnp.finfo(dtype).eps * size
 
     # nearest points of axis and edges, and of ends and faces
     s, t = _nearest(p, edge, centre, half)
