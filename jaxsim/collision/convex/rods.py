@@ -116,40 +116,41 @@ def rod_meets(facets: Facets, centre: Array, half: Array) -> Met:
     end_high, hot_high = _most(-above[1])
     face_is_nearer = jnp.maximum(end_low, end_high) >= nearest_edge
 
-    by_face = jnp.where(apart, face_is_nearer, face >= crossing)
     high = end_high > end_low
     face_hot = jnp.where(apart, jnp.where(high, hot_high, hot_low), face_hot)
     edge_hot = jnp.where(apart, near_edge_hot, edge_hot)
     upper = jnp.where(apart, high, jnp.any(face_hot & lower))
-
-    found_normal = jnp.where(by_face, _of(face_hot, normal), jnp.where(apart, _of(edge_hot, gap), _of(edge_hot, way)))
-    found_normal = found_normal / safe_norm(found_normal)
-    end = jnp.where(upper, 1, -1).astype(dtype)
-    foot = centre + end * half
-    dist = jnp.where(by_face, jnp.sum(found_normal * (foot - _of(face_hot, triangle[0]))), 0)
-    place, along = _of(edge_hot, s[:, None])[0], _of(edge_hot, t[:, None])[0]
-    crossed = _of(edge_hot, gap)
-    dist = jnp.where(by_face, dist, jnp.sum(found_normal * crossed))
-
-    corners = _of(face_hot, facets.face.reshape(-1, 9)).reshape(3, 3)
-    ends = _of(edge_hot, facets.edge.reshape(-1, 6)).reshape(2, 3)
-    numbers, of_ends = (
-        jnp.sum(jnp.where(hot[:, None], x, 0), axis=0, dtype=jnp.int32)
-        for hot, x in ((face_hot, facets.corner), (edge_hot, facets.end))
+    by_face = jnp.where(apart, face_is_nearer, face >= crossing)
+    at_face = _at_face(facets, normal, face_hot, centre + jnp.where(upper, half, -half), upper)
+    way = jnp.where(apart, gap, way)
+    at_edge = _at_edge(
+        facets, edge_hot, _of(edge_hot, way), _of(edge_hot, gap), _of(edge_hot, jnp.stack([s, t], axis=1))
     )
-    turned = along > 0.5
-    base, far = jnp.where(turned, ends[1], ends[0]), jnp.where(turned, ends[0], ends[1])
-    first, other = jnp.where(turned, of_ends[1], of_ends[0]), jnp.where(turned, of_ends[0], of_ends[1])
+    return jax.tree.map(lambda x, y: jnp.where(by_face, x, y), at_face, at_edge)
+
+
+def _at_face(facets: Facets, normals: Array, hot: Array, end: Array, upper: Array) -> Met:
+    """Where an end [3] (m) of the axis, the upper one or not [], meets the face of a mask [f], of normals [f, 3]."""
+    normal, corner = _of(hot, normals), _of(hot, facets.face.reshape(-1, 9)).reshape(3, 3)
+    number = jnp.sum(jnp.where(hot[:, None], facets.corner, 0), axis=0, dtype=jnp.int32)
+    place = jnp.broadcast_to(jnp.where(upper, 1, -1).astype(end.dtype)[None], (3,))
+    return Met(normal, jnp.sum(normal * (end - corner[0])), place, corner, number, _barycentric(corner, end))
+
+
+def _at_edge(facets: Facets, hot: Array, way: Array, gap: Array, where: Array) -> Met:
+    """Where the axis meets the edge of a mask [e], along a way [3], from the edge, and a gap [3] (m) away.
+
+    `where` [2] are the places on the axis, from -1 to 1, and on the edge, from 0 to 1.
+    """
+    normal, place, along = way / safe_norm(way), where[0], where[1]
+    end = _of(hot, facets.edge.reshape(-1, 6)).reshape(2, 3)
+    number = jnp.sum(jnp.where(hot[:, None], facets.end, 0), axis=0, dtype=jnp.int32)
+    far = along > 0.5
+    end, number = (jnp.where(far, take(x, [1, 0]), x) for x in (end, number))
     opposite, beyond = 0.5 - 0.5 * jnp.abs(place), jnp.minimum(along, 1 - along)
-    side = jnp.where(place < 0, -1, 1).astype(dtype)
-    return Met(
-        found_normal,
-        dist,
-        jnp.where(by_face, end, side * jnp.asarray([1, -1, 1], dtype)),
-        jnp.where(by_face, corners, jnp.stack([base, base, far])),
-        jnp.where(by_face, numbers, jnp.stack([first, first, other])),
-        jnp.where(by_face, _barycentric(corners, foot), jnp.stack([1 - opposite - beyond, opposite, beyond])),
-    )
+    side = jnp.where(place < 0, -1, 1).astype(way.dtype) * jnp.asarray([1, -1, 1], way.dtype)
+    weight = jnp.stack([1 - opposite - beyond, opposite, beyond])
+    return Met(normal, jnp.sum(normal * gap), side, take(end, [0, 0, 1]), take(number, [0, 0, 1]), weight)
 
 
 def _most(value: Array) -> tuple[Array, Array]:
