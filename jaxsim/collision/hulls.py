@@ -24,29 +24,40 @@ def vertices(t: Topology, geom: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return number, t.mesh_vert[number]
 
 
-def solids(t: Topology, geom: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Triangles [n, f, 3, 3] and edges [n, e, 2, 3] of the hulls of mesh geoms [n], filled up (see `Solid`)."""
-    tables = [_solid(t, int(mesh)) for mesh in t.geom_dataid[geom]]
-    most = [max(map(len, x)) for x in zip(*tables)]
-    face, edge = (np.stack([filled_up(x, n) for x in each]) for each, n in zip(zip(*tables), most))
-    return face, edge
+def solids(t: Topology, geom: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Tables of the fields of `Solid`, filled up, of the hulls of mesh geoms [n]."""
+    return _stacked([_solid(t, int(mesh)) for mesh in t.geom_dataid[geom]])
+
+
+def _stacked(tables: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+    """Tables of several things, each filled up to the most rows that any has."""
+    return tuple(np.stack([filled_up(x, max(map(len, each))) for x in each]) for each in zip(*tables))
 
 
 @per_topology
-def _solid(t: Topology, mesh: int) -> tuple[np.ndarray, np.ndarray]:
-    """Triangles [f, 3, 3] and edges [e, 2, 3] of the hull of one mesh (m)."""
+def _solid(t: Topology, mesh: int) -> tuple[np.ndarray, ...]:
+    """Of the hull of one mesh the fields of `Solid`."""
     graph = t.mesh_graph[t.mesh_graphadr[mesh] :]
     nvert, nface = graph[:2]
     begin = 2 + 3 * nvert + 3 * nface  # after the addresses and numbers of vertices, and the edges
     corner = t.mesh_vertadr[mesh] + graph[begin : begin + 3 * nface].reshape(-1, 3)
-    face = t.mesh_vert[corner]
+    vert = t.mesh_vert.astype(np.float64)
+    face = vert[corner]
     across = np.cross(face[:, 1] - face[:, 0], face[:, 2] - face[:, 0])
-    middle = t.mesh_vert[hull_numbers(t, mesh)].mean(axis=0)
+    middle = vert[hull_numbers(t, mesh)].mean(axis=0)
     inward = np.sum(across * (face[:, 0] - middle), axis=1) < 0
     face[inward] = face[inward][:, ::-1]
-    ends = np.unique(np.sort(corner[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1), axis=0)
+    across[inward] *= -1
     area = np.linalg.norm(across, axis=1)
-    return face[area > 1e-9 * area.max()], t.mesh_vert[ends]
+    some = area > 1e-9 * area.max()
+    face, normal = face[some], across[some] / area[some, None]
+    side = np.cross(normal[:, None], np.roll(face, -1, axis=1) - face)
+    side /= np.linalg.norm(side, axis=2, keepdims=True)
+    ends = np.unique(np.sort(corner[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1), axis=0)
+    start, along = vert[ends[:, 0]], vert[ends[:, 1]] - vert[ends[:, 0]]
+    length = np.linalg.norm(along, axis=1)
+    heights = np.sum(normal * face[:, 0], axis=1), np.sum(side * face, axis=2)
+    return normal, heights[0], side, heights[1], start, along / length[:, None], length
 
 
 def facets(t: Topology, row: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -55,9 +66,7 @@ def facets(t: Topology, row: np.ndarray) -> tuple[np.ndarray, ...]:
     Rows that are of no mesh have another's.
     """
     meshes = {int(row[g]): int(t.geom_dataid[g]) for g in np.flatnonzero((row >= 0) & (t.geom_type == GeomType.MESH))}
-    tables = [_facets(t, meshes.get(i, next(iter(meshes.values())))) for i in range(row.max() + 1)]
-    most = [max(map(len, x)) for x in zip(*tables)]
-    return tuple(np.stack([filled_up(x, n) for x in each]) for each, n in zip(zip(*tables), most))
+    return _stacked([_facets(t, meshes.get(i, next(iter(meshes.values())))) for i in range(row.max() + 1)])
 
 
 @per_topology

@@ -41,8 +41,8 @@ def spheres_on_meshes(m: Model, d: Data, sphere: Index, mesh: Index, among: np.n
 
     def met(_: None, a: Shape, b: Shape, row: Array, reach: Array) -> Candidates:
         host = [jnp.asarray(x, reach.dtype) for x in tables]
-        face, edge = (gather(x, row) if len(meshes) > 1 else x[0] for x in host)
-        return sphere_mesh(a, b._replace(data=Solid(face, edge)), reach)
+        solid = Solid(*(gather(x, row) if len(meshes) > 1 else x[0] for x in host))
+        return sphere_mesh(a, b._replace(data=solid), reach)
 
     near = lax.stop_gradient(reach) > -NO_CONTACT
     a, b = placed(m, d, sphere), placed(m, d, mesh)

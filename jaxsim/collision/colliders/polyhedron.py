@@ -25,10 +25,19 @@ FACES = np.array([[3, 4, 5, 5], [0, 2, 1, 1], [0, 1, 4, 3], [1, 2, 5, 4], [2, 0,
 
 
 class Solid(NamedTuple):
-    """Faces [f, 3, 3] and edges [e, 2, 3] of a polyhedron (m), the corners counterclockwise seen from outside."""
+    """A polyhedron's triangles and edges, with all that can be known of them beforehand.
 
-    face: Array
-    edge: Array
+    Of triangles the outward unit normals [f, 3] and heights [f] (m) along them; across each side, the inward unit
+    normals [f, 3, 3] and their heights [f, 3] (m). Of edges the starts [e, 3] (m), unit directions [e, 3] and lengths [e] (m).
+    """
+
+    normal: Array
+    height: Array
+    side: Array
+    beside: Array
+    start: Array
+    along: Array
+    length: Array
 
 
 class _Faces(NamedTuple):
@@ -50,8 +59,10 @@ def prism_sphere(a: Shape, b: Shape, margin: Array) -> Candidates:
 def sphere_mesh(a: Shape, b: Shape, margin: Array) -> Candidates:
     """Candidates [1]. The data of b are a `Solid`."""
     solid, centre = b.data, vector.matvec_t(b.mat, a.pos - b.pos)
-    faces = _over(centre, *(solid.face[:, i] for i in range(3)))
-    gap, outward = _nearest(centre, faces, _on_edges(centre, solid.edge[:, 0], solid.edge[:, 1]))
+    within = jnp.all(jnp.sum(solid.side * centre[None, None], axis=2) >= solid.beside, axis=1)
+    faces = _Faces(solid.normal, vector.dot(solid.normal, centre[None]) - solid.height, within)
+    place = jnp.clip(vector.dot(centre[None] - solid.start, solid.along), 0, solid.length)
+    gap, outward = _nearest(centre, faces, solid.start + place[:, None] * solid.along)
     return _contact(a, gap, to_world(b.mat, outward), -1, margin)
 
 
