@@ -28,7 +28,8 @@ class Solid(NamedTuple):
     """A polyhedron's triangles and edges, with all that can be known of them beforehand.
 
     Of triangles the outward unit normals [f, 3] and heights [f] (m) along them; across each side, the inward unit
-    normals [f, 3, 3] and their heights [f, 3] (m). Of edges the starts [e, 3] (m), unit directions [e, 3] and lengths [e] (m).
+    normals [f, 3, 3] and their heights [f, 3] (m). Of edges the starts [e, 3] (m), unit directions [e, 3] and lengths
+    [e] (m).
     """
 
     normal: Array
