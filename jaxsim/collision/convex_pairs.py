@@ -113,9 +113,7 @@ def convex_pairs(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: 
     return made._replace(dist=jnp.where(near[:, None], made.dist, NO_CONTACT))
 
 
-def _by_polytopes(
-    routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: Array, asked: Array
-) -> Search:  # fmt: skip
+def _by_polytopes(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: Array, asked: Array) -> Search:
     """The features of those pairs [n] that are asked for and near, by GJK and EPA."""
     served = routine.served
 
@@ -131,9 +129,7 @@ def _by_polytopes(
     return jax.vmap(apart_or)(known, within)._replace(near=near)
 
 
-def _by_newton(
-    routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: Array, asked: Array
-) -> Search:  # fmt: skip
+def _by_newton(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: Array, asked: Array) -> Search:
     """The same of pairs with smooth sides, by Newton's method, and by descent where that is not exact."""
     served = routine.served
 

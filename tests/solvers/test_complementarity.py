@@ -60,9 +60,8 @@ def test_the_hard_law_ends_there(scenes):
         away.append(np.abs(end.qvel - near.qvel).max(axis=1))
     both = np.asarray(end.solver_converged & near.solver_converged)
     assert both.sum() >= 44  # of the others no solution was found by one law or the other
-    # Coulomb's conditions may have several solutions: in two of these scenes the laws end at different ones, 0.07 to 2 m/s
-    # apart, depending on rounding (so on JAX's version); all others are within 1e-6
-    other = both & (away[1] > 0.01)
+    # Coulomb's conditions may have several solutions: in two of these scenes the laws end at different ones, 2 m/s apart
+    other = both & (away[1] > 0.1)
     assert other.sum() <= 2
     assert away[1][both & ~other].max() < 1e-6 < away[0][both & ~other].max()
 

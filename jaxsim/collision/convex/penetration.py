@@ -143,6 +143,7 @@ def penetration(a: Shape, b: Shape, reach: Array, accuracy: Accuracy = DEFAULT, 
     found = []
     if pairs.others or pairs.rods:
         known = sift(*still, reach, accuracy)
+        known = known._replace(state=jnp.where(by_axes & pairs.curves, APART, known.state))  # no polytope for those
         found.append(apart_or(known, deep(*still, known, accuracy, pairs.bumps)))
     if pairs.curves:
         aimed, near = steer(*still, reach)
