@@ -4,6 +4,8 @@ import jax
 import jax.numpy as jnp
 import mujoco
 import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
 
 import jaxsim as js
 from jaxsim.collision.driver import collide
@@ -78,3 +80,32 @@ def test_smooth_shapes_beside_those_on_a_height_field():
     kinds = {tuple(sorted(reference.geom_type[c.geom])) for c in expected.contact}
     assert {(1, 5), (4, 5), (4, 6), (5, 6)} <= kinds
     np.testing.assert_allclose(np.sort(found[found < 0]), np.sort(expected.contact.dist), atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_where_a_wheel_lies_nearly_flat_it_touches_within_itself(dtype, rng):
+    """On its side or its rim on level ground, turned by ever less: to rounding which points are lowest is then open."""
+    half, radius, turns = 0.3, 0.15, 200
+    xml = f"""<mujoco><asset><hfield name="flat" nrow="5" ncol="5" size=".5 .5 .1 .1" elevation="{"1 " * 24} 0"/></asset>
+      <worldbody><geom type="hfield" hfield="flat"/>
+      <body><freejoint/><geom type="cylinder" size="{radius} {half}"/></body></worldbody></mujoco>"""
+    with jax.enable_x64(dtype == np.float64):
+        model = js.load(xml)
+        data = js.make_data(model)
+        tilt = Rotation.from_rotvec(rng.normal(size=(turns, 3)) * 10 ** -rng.uniform(1, 9, (turns, 1)))
+        upright = rng.random(turns) < 0.5
+        turned = tilt * Rotation.from_euler("y", np.where(upright, 0, np.pi / 2))
+        pos = rng.choice([-0.25, -0.125, 0, 0.1], (turns, 3))
+        pos[:, 2] = 0.1 + np.where(upright, half, radius) - 10 ** -rng.uniform(2, 5, turns)
+        geoms = data.geom_xpos.at[1].set(0), data.geom_xmat.reshape(2, 3, 3)
+        xpos = jnp.broadcast_to(geoms[0], (turns, 2, 3)).at[:, 1].set(pos.astype(dtype))
+        xmat = jnp.broadcast_to(geoms[1], (turns, 2, 3, 3)).at[:, 1].set(turned.as_matrix().astype(dtype))
+        at = batched(lambda p, r: collide(model, data.replace(geom_xpos=p, geom_xmat=r)))
+        found = jax.jit(jax.vmap(at))(xpos, xmat)
+        dist, point = np.asarray(found.dist), np.asarray(found.pos)
+    on = dist < 0
+    assert on.any(axis=1).all() and on.sum() > 4 * turns
+    own = np.einsum("wji,wkj->wki", turned.as_matrix(), point - pos[:, None])
+    beyond = np.maximum(np.linalg.norm(own[..., :2], axis=-1) - radius, np.abs(own[..., 2]) - half)
+    assert beyond[on].max() < 1e-4  # the points of a tilted rim are as far apart as its depth is deep
+    assert np.abs(point[on][:, 2] - 0.1).max() < 0.05

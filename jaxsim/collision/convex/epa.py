@@ -46,8 +46,8 @@ COARSE = 1e-5
 class Polytope(NamedTuple):
     """Vertices [v, 8] and faces [f, 7], as outward normal, height and three vertices.
 
-    `found` [16] is the face beyond which the difference reaches least far, of those that were nearest at some time,
-    how far it reaches along that one's normal, and the point [8] where it does.
+    `found` [8] is the face beyond which the difference reaches least far, of those that were nearest at some time, and
+    how far it reaches along that one's normal.
     """
 
     rows: Array
@@ -58,11 +58,8 @@ class Polytope(NamedTuple):
     done: Array  # [] bool
 
 
-def epa(
-    shapes: Difference, triangle: Array, start: Array, tolerance: Array, iterations: int
-) -> tuple[Array, Array, Array]:
-    """The vertices [3, 8] and the outward normal [3] of the nearest face, as near as there are steps; and the point
-    [8] furthest along that normal.
+def epa(shapes: Difference, triangle: Array, start: Array, tolerance: Array, iterations: int) -> tuple[Array, Array]:
+    """The vertices [3, 8] and the outward normal [3] of the nearest face, as near as there are steps.
 
     Args:
         shapes: their difference.
@@ -81,7 +78,7 @@ def epa(
         row = shapes.point(near[:3])
         reach = jnp.sum(row[:3] * near[:3], keepdims=True)
         done = reach[0] - near[3] <= enough
-        found = jnp.where(done | (reach[0] < p.found[7]), jnp.concatenate([near, reach, row]), p.found)
+        found = jnp.where(done | (reach[0] < p.found[7]), jnp.concatenate([near, reach]), p.found)
         seen = vector.dot(p.face[:, :3], row[:3][None]) - p.face[:, 3] > 0.25 * rounding
         rim = _rim(p, seen)
         # a rim that touches itself is of rounding's making: what was found so far has to do
@@ -93,14 +90,14 @@ def epa(
         return jax.tree.map(lambda new, old: jnp.where(done, old, new), moved, p)._replace(found=found, done=done)
 
     face = _two_sided(triangle[:, :3])
-    none = jnp.concatenate([face[0], jnp.full(1, NOWHERE, face.dtype), triangle[0]])
+    none = jnp.concatenate([face[0], jnp.full(1, NOWHERE, face.dtype)])
     zero = jnp.zeros((), jnp.int32)
     p = Polytope(triangle, face, _lowest(face), none, zero, ~start)
     for room in _rooms(iterations):
         p = lax.while_loop(_unfinished(room), grow, _with_room(p, room))
         p = p._replace(done=p.done | shapes.smooth & (room >= SMOOTH))
     corners = p.rows.at[p.found[4:7].astype(jnp.int32)].get(mode="promise_in_bounds")
-    return corners, p.found[:3], p.found[8:]
+    return corners, p.found[:3]
 
 
 def _rooms(iterations: int) -> list[int]:

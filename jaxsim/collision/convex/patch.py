@@ -90,5 +90,4 @@ def _on_cap(form: Form, rest: Array, normal: Array) -> Array:
 def unpatched(found: Found) -> Patch:
     """The found point as one that moves with its shape and does nothing else."""
     none = jnp.zeros((3, 3), found.rest.dtype)
-    weight = jnp.maximum(found.weight, 0)
-    return Patch(vector.matvec_t(found.corner, weight / jnp.sum(weight)) + found.rest, none, none)
+    return Patch(vector.matvec_t(found.corner, found.weight) + found.rest + found.slid, none, none)

@@ -93,15 +93,10 @@ class Search(NamedTuple):
     used: Array  # [3] bool: which of them are part of the feature
     normal: Array  # [3] from a to b
     near: Array  # [] bool: not farther apart than asked
-    alone: Array  # [3, 8] other points, which do without weights where the shapes overlap and the feature is not right
 
     def numbers(self) -> Array:
         """[2, 3] int32: the points of both cores that make the feature."""
         return self.rows[:, 6:].T.astype(jnp.int32)
-
-    def settled(self, trusted: Array) -> "Search":
-        """With these in place of the feature, if that is not to be trusted."""
-        return self._replace(rows=jnp.where(trusted, self.rows, self.alone))
 
 
 class Located(NamedTuple):
@@ -116,13 +111,9 @@ class Located(NamedTuple):
     slid: Array
     trusted: Array
 
-    def settled(self) -> Search:
-        """The feature that distances are of."""
-        return self.search.settled(self.trusted)
-
     def numbers(self) -> Array:
-        """[2, 3] int32: the points of both cores that make it."""
-        return self.settled().numbers()
+        """[2, 3] int32: the points of both cores that make the feature."""
+        return self.search.numbers()
 
 
 def penetration(a: Shape, b: Shape, reach: Array, accuracy: Accuracy = DEFAULT, pairs: Met = ANY) -> Penetration:
@@ -183,7 +174,7 @@ def deep(a: Shape, b: Shape, known: Simplex, accuracy: Accuracy, bumps: bool) ->
 def apart_or(known: Simplex, within: Search) -> Search:
     """What the first part found of shapes that are apart, and else what the second did."""
     rows, weight = _without_lightest(known.rows, known.weight)
-    found = Search(rows, weight, weight > 0, -known.x / safe_norm(known.x), known.state != APART, rows)
+    found = Search(rows, weight, weight > 0, -known.x / safe_norm(known.x), known.state != APART)
     return where(known.state == OVERLAP, within, found)
 
 
@@ -197,7 +188,7 @@ def steer(a: Shape, b: Shape, reach: Array) -> tuple[Aim, Array]:
 def touching(a: Shape, b: Shape, aimed: Aim) -> tuple[Search, Array]:
     """The second part for these: the feature that makes their depth or distance, and [] whether that is exact."""
     t = lowest(difference(a, b), aimed)
-    return Search(t.rows, t.weight, t.weight > 0, t.normal, jnp.ones((), bool), t.rows), t.sure
+    return Search(t.rows, t.weight, t.weight > 0, t.normal, jnp.ones((), bool)), t.sure
 
 
 def descended(a: Shape, b: Shape, found: Search, accuracy: Accuracy, asked: Array) -> Search:
@@ -236,7 +227,7 @@ def _end(place: Array) -> Array:
 def _of_feature(x: Array, y: Array, numbers: Array, weight: Array, normal: Array, near: Array) -> Search:
     """What a search would have found: points x, y [3, 3] (m) of both cores with numbers [3, 2] and weights [3]."""
     rows = jnp.concatenate([x - y, x, numbers.astype(x.dtype)], axis=1)
-    return Search(rows, weight, weight != 0, normal, near, rows)
+    return Search(rows, weight, weight != 0, normal, near)
 
 
 def locate(a: Shape, b: Shape, found: Search, accuracy: Accuracy, drums: bool) -> Located:
@@ -262,7 +253,7 @@ def penetration_at(a: Shape, b: Shape, located: Located, corner: Array, drums: b
     """What `penetration` gives, from the search's result and the corners [2, 3, 3] (m) of the cores that it names."""
     radius1, radius2 = a.data.radius, b.data.radius
     found, normal, slid, trusted = located
-    t = touch(normal, *_patches(difference(a, b), located.settled(), corner, normal, slid, trusted, drums))
+    t = touch(normal, *_patches(difference(a, b), found, corner, normal, slid, trusted, drums))
     numbers = jnp.where(found.used[None], found.numbers(), -1)
     dist = jnp.where(found.near, t.dist - radius1 - radius2, NO_CONTACT)
     world = vector.matvec(a.mat, t.normal)
@@ -283,9 +274,9 @@ def _by_faces(shapes: Difference, s: Simplex, accuracy: Accuracy, asked: Array) 
     _, which = largest(s.rows[:, :3])
     corners = [jnp.sum(jnp.where(which[:, None], take(s.rows, TRIANGLES[:, i]), 0), axis=0) for i in range(3)]
     tolerance = jnp.asarray(accuracy.tolerance, s.x.dtype)
-    face, outward, furthest = epa(shapes, jnp.stack(corners), asked, tolerance, accuracy.iterations)
+    face, outward = epa(shapes, jnp.stack(corners), asked, tolerance, accuracy.iterations)
     weight = _weights(face[:, :3], outward)
-    return Search(face, weight, jnp.ones(3, bool), outward, asked, jnp.broadcast_to(furthest[None], (3, 8)))
+    return Search(face, weight, jnp.ones(3, bool), outward, asked)
 
 
 def _by_descent(shapes: Difference, accuracy: Accuracy, asked: Array, known: Array) -> Search:
@@ -293,8 +284,7 @@ def _by_descent(shapes: Difference, accuracy: Accuracy, asked: Array, known: Arr
     tolerance = jnp.asarray(accuracy.tolerance, shapes.scale.dtype)
     lowest = descend(shapes, asked, known, tolerance, accuracy.iterations)
     rows, weight = _without_lightest(lowest.rows, lowest.weight)
-    furthest = jnp.broadcast_to(shapes.point(lowest.normal)[None], (3, 8))
-    return Search(rows, weight, weight > 0, lowest.normal, asked, furthest)
+    return Search(rows, weight, weight > 0, lowest.normal, asked)
 
 
 def _without_lightest(rows: Array, weight: Array) -> tuple[Array, Array]:
@@ -325,9 +315,10 @@ def _patches(
     x = found.rows[:, 3:6]
     y = vector.matvec_t(frozen.rot[None], x - found.rows[:, :3] - frozen.offset[None])
     core = lax.stop_gradient(corner)
-    rest = jnp.sum(found.weight[None, :, None] * (jnp.stack([x, y]) - core), axis=1)
-    weight = jnp.broadcast_to(found.weight[None], (2, 3))
-    here = Found(corner, weight, rest, jnp.stack([slid[0], vector.matvec_t(frozen.rot, slid[1])]))
+    weight = jnp.where(trusted, found.weight, _convex(found.weight))
+    rest = jnp.sum(weight[None, :, None] * (jnp.stack([x, y]) - core), axis=1)
+    slid = jnp.stack([slid[0], vector.matvec_t(frozen.rot, slid[1])])
+    here = Found(corner, jnp.broadcast_to(weight[None], (2, 3)), rest, slid)
     both = jax.vmap(lambda f, h, n: patch(f, h, n, drums))(shapes.forms, here, shapes.directions(normal))
     both = jax.tree.map(lambda x, y: jnp.where(trusted, x, y), both, jax.vmap(unpatched)(here))
     first, second = (Patch(*(x[i] for x in both)) for i in (0, 1))
@@ -344,7 +335,7 @@ class _Trial(NamedTuple):
     last: Array
     dist: Array
     planes: Array
-    first: Array  # [] distance of the planes along the normal that was tried first
+    first: Array  # [2] m, where both planes are along the normal that was tried first
     slid: Array  # [2, 3] m, of both points in the frame of a
     step: Array  # [] int32
 
@@ -362,9 +353,9 @@ def _refine(shapes: Difference, found: Search, accuracy: Accuracy, drums: bool) 
 
     def step(t: _Trial) -> _Trial:
         made = touch(t.next, *_patches(shapes, found, corner, t.next, t.slid, always, drums))
-        planes = -jnp.sum(shapes.point(t.next)[:3] * t.next)
-        first = jnp.where(t.step == 0, planes, t.first)
-        return _Trial(made.normal, t.next, made.dist, planes, first, t.slid + made.slid, t.step + 1)
+        there = vector.matvec(_points_of(shapes.point(t.next)), t.next)
+        first = jnp.where(t.step == 0, there, t.first)
+        return _Trial(made.normal, t.next, made.dist, there[1] - there[0], first, t.slid + made.slid, t.step + 1)
 
     def unfinished(t: _Trial) -> Array:
         turn = jnp.sum((t.next - t.last) ** 2)  # the last step squares it
@@ -373,9 +364,29 @@ def _refine(shapes: Difference, found: Search, accuracy: Accuracy, drums: bool) 
 
     zero = jnp.zeros((), found.normal.dtype)
     unslid = jnp.zeros((2, 3), zero.dtype)
-    start = _Trial(found.normal, found.normal, zero, zero, zero, unslid, jnp.zeros((), jnp.int32))
+    start = _Trial(found.normal, found.normal, zero, zero, jnp.zeros(2, zero.dtype), unslid, jnp.zeros((), jnp.int32))
     t = lax.while_loop(unfinished, step, start)
     slack = 64 * jnp.finfo(zero.dtype).eps * shapes.scale + 0.1 * accuracy.tolerance
     still = jnp.sum((t.next - t.last) ** 2) < STILL  # between two normals to and fro, the last one may be the good one
-    trusted = found.near & still & (t.planes >= t.first - slack) & (jnp.abs(t.dist - t.planes) <= slack)
-    return jnp.where(trusted, t.last, found.normal), jnp.where(trusted, t.slid, 0), trusted
+    no_worse = t.planes >= t.first[1] - t.first[0] - slack
+    trusted = found.near & still & no_worse & (jnp.abs(t.dist - t.planes) <= slack)
+    lifted = _to_planes(found, t.first)
+    return jnp.where(trusted, t.last, found.normal), jnp.where(trusted, t.slid, lifted), trusted
+
+
+def _convex(weight: Array) -> Array:
+    """Weights [3] without the negative ones, with sum 1: of a point that is not beside the feature."""
+    weight = jnp.maximum(weight, 0)
+    return weight / jnp.sum(weight)
+
+
+def _points_of(row: Array) -> Array:
+    """The points [2, 3] of both shapes that make one of their difference, a row [8]."""
+    return jnp.stack([row[3:6], row[3:6] - row[:3]])
+
+
+def _to_planes(found: Search, planes: Array) -> Array:
+    """How far [2, 3] (m) it is, along the normal, from the points of a feature to planes at [2] (m): those of a search
+    that ended early, or of a feature too thin for its precision, are short of the shapes by as much."""
+    points = jnp.sum(_convex(found.weight)[:, None, None] * jax.vmap(_points_of)(found.rows), axis=0)
+    return (planes - vector.dot(points, found.normal[None]))[:, None] * found.normal[None]
