@@ -19,13 +19,14 @@ from jaxsim.collision.convex.gjk import APART, OVERLAP, TRIANGLES, Simplex, gjk,
 from jaxsim.collision.convex.patch import Found, Patch, patch, unpatched
 from jaxsim.collision.convex.rods import Facets, facets_of_prism, rod_meets
 from jaxsim.collision.convex.smoothed import ROUND, Aim, aim, curved, is_curved, lowest
-from jaxsim.collision.convex.support import core_points
+from jaxsim.collision.convex.support import core_points, support
 from jaxsim.collision.shape import NO_CONTACT, Shape, safe_norm
 from jaxsim.core.enums import GeomType
 
 Array = jax.Array
 
 STILL = 1e-6  # square of the turn (rad) that may be left after these steps
+ASIDE = 1e-3  # of the coordinates: how far beside its shape a point may be
 REFINEMENTS = 5  # most steps of Newton's method from what the search found; each doubles the digits
 
 
@@ -329,10 +330,11 @@ def _patches(
 
 
 class _Trial(NamedTuple):
-    """A normal [3] to try next; the last one tried, and by it the patches' distance and that of the planes []."""
+    """A normal [3] to try next; the last one tried, and by it the patches' distance and that of the planes [] (m)."""
 
     next: Array
     last: Array
+    middle: Array  # [3] m, of the patches' points
     dist: Array
     planes: Array
     first: Array  # [2] m, where both planes are along the normal that was tried first
@@ -355,7 +357,8 @@ def _refine(shapes: Difference, found: Search, accuracy: Accuracy, drums: bool) 
         made = touch(t.next, *_patches(shapes, found, corner, t.next, t.slid, always, drums))
         there = vector.matvec(_points_of(shapes.point(t.next)), t.next)
         first = jnp.where(t.step == 0, there, t.first)
-        return _Trial(made.normal, t.next, made.dist, there[1] - there[0], first, t.slid + made.slid, t.step + 1)
+        planes = there[1] - there[0]
+        return _Trial(made.normal, t.next, made.middle, made.dist, planes, first, t.slid + made.slid, t.step + 1)
 
     def unfinished(t: _Trial) -> Array:
         turn = jnp.sum((t.next - t.last) ** 2)  # the last step squares it
@@ -364,14 +367,29 @@ def _refine(shapes: Difference, found: Search, accuracy: Accuracy, drums: bool) 
 
     zero = jnp.zeros((), found.normal.dtype)
     unslid = jnp.zeros((2, 3), zero.dtype)
-    start = _Trial(found.normal, found.normal, zero, zero, jnp.zeros(2, zero.dtype), unslid, jnp.zeros((), jnp.int32))
+    start = _Trial(found.normal, found.normal, unslid[0], zero, zero, unslid[:, 0], unslid, jnp.zeros((), jnp.int32))
     t = lax.while_loop(unfinished, step, start)
     slack = 64 * jnp.finfo(zero.dtype).eps * shapes.scale + 0.1 * accuracy.tolerance
     still = jnp.sum((t.next - t.last) ** 2) < STILL  # between two normals to and fro, the last one may be the good one
     no_worse = t.planes >= t.first[1] - t.first[0] - slack
-    trusted = found.near & still & no_worse & (jnp.abs(t.dist - t.planes) <= slack)
+    half = 0.5 * t.dist * t.last
+    points = jnp.stack([t.middle - half, t.middle + half])
+    there = _on_shapes(shapes, corner, t.last, points)
+    trusted = found.near & still & no_worse & (jnp.abs(t.dist - t.planes) <= slack) & there
     lifted = _to_planes(found, t.first)
     return jnp.where(trusted, t.last, found.normal), jnp.where(trusted, t.slid, lifted), trusted
+
+
+def _on_shapes(shapes: Difference, corner: Array, normal: Array, points: Array) -> Array:
+    """Whether points [2, 3] (m) on the planes of both shapes across a normal are not beside the shapes []; as far as
+    each shape's reach shows that on the way there from the middle of its feature."""
+    local = jnp.stack([points[0], vector.matvec_t(shapes.rot, points[1] - shapes.offset)])
+    way = local - jnp.sum(corner, axis=1) / 3
+    outward = shapes.directions(normal)
+    way = way - vector.dot(way, outward)[:, None] * outward
+    reach, _ = support(shapes.forms, way)
+    slack = ASIDE * shapes.scale * safe_norm(way)[:, 0]
+    return jnp.all(vector.dot(local - reach, way) <= slack)
 
 
 def _convex(weight: Array) -> Array:
