@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 
 import jaxsim as js
 from jaxsim.collision.driver import collide
+from jaxsim.collision.slots import pairs_of
 from jaxsim.dynamics.kinematics import kinematics
 from jaxsim.layout import batched
 
@@ -82,30 +83,59 @@ def test_smooth_shapes_beside_those_on_a_height_field():
     np.testing.assert_allclose(np.sort(found[found < 0]), np.sort(expected.contact.dist), atol=1e-9)
 
 
+WHEEL, BRICK = (0.15, 0.15, 0.3), (0.2, 0.3, 0.15)  # half of their sizes, m
+CORNERS = " ".join(f"{0.2 * x} {0.3 * y} {0.15 * z}" for x in (-1, 1) for y in (-1, 1) for z in (-1, 1))
+LEVEL = f"""<mujoco><asset><mesh name="brick" vertex="{CORNERS}"/>
+  <hfield name="flat" nrow="5" ncol="5" size=".5 .5 .1 .1" elevation="{"1 " * 24} 0"/></asset>
+  <worldbody><geom type="hfield" hfield="flat"/><geom name="table" type="box" size=".2 .3 .1"/>
+  <body><freejoint/><geom name="wheel" type="cylinder" size=".15 .3"/></body>
+  <body><freejoint/><geom name="brick" type="box" size=".2 .3 .15"/></body>
+  <body><freejoint/><geom name="meshed" type="mesh" mesh="brick"/></body></worldbody></mujoco>"""
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_where_a_wheel_lies_nearly_flat_it_touches_within_itself(dtype, rng):
-    """On its side or its rim on level ground, turned by ever less: to rounding which points are lowest is then open."""
-    half, radius, turns = 0.3, 0.15, 200
-    xml = f"""<mujoco><asset><hfield name="flat" nrow="5" ncol="5" size=".5 .5 .1 .1" elevation="{"1 " * 24} 0"/></asset>
-      <worldbody><geom type="hfield" hfield="flat"/>
-      <body><freejoint/><geom type="cylinder" size="{radius} {half}"/></body></worldbody></mujoco>"""
+def test_what_lies_nearly_flat_touches_within_itself(dtype, rng):
+    """Wheels and bricks on level ground and a table, turned by ever less: which points are lowest is then rounding's."""
+    turns = 150
     with jax.enable_x64(dtype == np.float64):
-        model = js.load(xml)
+        model = js.load(LEVEL)
         data = js.make_data(model)
+        table, wheel, brick, meshed = (model.ids("geom", x)[0] for x in ("table", "wheel", "brick", "meshed"))
         tilt = Rotation.from_rotvec(rng.normal(size=(turns, 3)) * 10 ** -rng.uniform(1, 9, (turns, 1)))
-        upright = rng.random(turns) < 0.5
-        turned = tilt * Rotation.from_euler("y", np.where(upright, 0, np.pi / 2))
-        pos = rng.choice([-0.25, -0.125, 0, 0.1], (turns, 3))
-        pos[:, 2] = 0.1 + np.where(upright, half, radius) - 10 ** -rng.uniform(2, 5, turns)
-        geoms = data.geom_xpos.at[1].set(0), data.geom_xmat.reshape(2, 3, 3)
-        xpos = jnp.broadcast_to(geoms[0], (turns, 2, 3)).at[:, 1].set(pos.astype(dtype))
-        xmat = jnp.broadcast_to(geoms[1], (turns, 2, 3, 3)).at[:, 1].set(turned.as_matrix().astype(dtype))
-        at = batched(lambda p, r: collide(model, data.replace(geom_xpos=p, geom_xmat=r)))
-        found = jax.jit(jax.vmap(at))(xpos, xmat)
-        dist, point = np.asarray(found.dist), np.asarray(found.pos)
-    on = dist < 0
-    assert on.any(axis=1).all() and on.sum() > 4 * turns
-    own = np.einsum("wji,wkj->wki", turned.as_matrix(), point - pos[:, None])
-    beyond = np.maximum(np.linalg.norm(own[..., :2], axis=-1) - radius, np.abs(own[..., 2]) - half)
-    assert beyond[on].max() < 1e-4  # the points of a tilted rim are as far apart as its depth is deep
-    assert np.abs(point[on][:, 2] - 0.1).max() < 0.05
+        quarter = np.pi / 2 * rng.integers(0, 4, (turns, 3))
+        mat = (tilt * Rotation.from_euler("xyz", quarter)).as_matrix()
+        upright = Rotation.from_euler("xyz", quarter).as_matrix()
+        own = np.asarray(Rotation.from_quat(np.asarray(model.geom_quat[meshed])[[1, 2, 3, 0]]).as_matrix())
+
+        xpos = np.broadcast_to(data.geom_xpos, (turns, 5, 3)).copy()
+        xmat = np.broadcast_to(np.eye(3), (turns, 5, 3, 3)).copy()
+        half = {wheel: WHEEL, brick: BRICK, meshed: BRICK}
+        xpos[:, table] = [2, 0, 0]
+        for geom, size in half.items():
+            place = rng.choice([-0.25, -0.125, 0, 0.1], (turns, 2))
+            beside = 2 if geom == meshed else 0  # that one is on the table
+            height = np.abs(upright) @ size
+            xpos[:, geom, :2] = place + [beside, 0]
+            xpos[:, geom, 2] = 0.1 + height[:, 2] - 10 ** -rng.uniform(2, 5, turns)
+            xmat[:, geom] = mat
+        xmat[:, meshed] = mat @ own
+
+        def touches(pos, mat):
+            found = collide(model, data.replace(geom_xpos=pos, geom_xmat=mat.reshape(5, 9)))
+            pairs = pairs_of(model)
+            return found.dist, found.pos, jnp.asarray(pairs.geom2)[found.pair], jnp.asarray(pairs.geom1)[found.pair]
+
+        run = jax.jit(jax.vmap(batched(touches)))
+        dist, point, moving, ground = map(np.asarray, run(jnp.asarray(xpos, dtype), jnp.asarray(xmat, dtype)))
+    for geom, size in half.items():
+        on = (dist < 0) & (moving == geom) & (ground == (table if geom == meshed else 0))
+        world, _ = np.nonzero(on)
+        assert len(set(world)) > 0.9 * turns
+        away = point[on] - xpos[world, geom]
+        there = np.abs(np.einsum("nji,nj->ni", mat[world], away))
+        if geom == wheel:
+            there = np.stack([np.hypot(there[:, 0], there[:, 1]), there[:, 2], there[:, 2]], axis=1)
+        size = np.array(size)[[0, 2, 2]] if geom == wheel else size
+        # a tilt of 0.1 makes the middle of two points of 0.3 m come out by its square
+        assert np.max(there - size) < 3e-3
+        assert np.abs(point[on][:, 2] - 0.1).max() < 0.06

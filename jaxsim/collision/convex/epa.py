@@ -96,8 +96,24 @@ def epa(shapes: Difference, triangle: Array, start: Array, tolerance: Array, ite
     for room in _rooms(iterations):
         p = lax.while_loop(_unfinished(room), grow, _with_room(p, room))
         p = p._replace(done=p.done | shapes.smooth & (room >= SMOOTH))
-    corners = p.rows.at[p.found[4:7].astype(jnp.int32)].get(mode="promise_in_bounds")
-    return corners, p.found[:3]
+    return p.rows.at[_met(p, rounding)].get(mode="promise_in_bounds"), p.found[:3]
+
+
+def _met(p: Polytope, rounding: Array) -> Array:
+    """The vertices [3] int32 of the triangle that the normal of the nearest face meets, out of the origin.
+
+    A face of the difference with more than three corners is many triangles, of which any may be the nearest by rounding.
+    """
+    normal, height = p.found[:3], p.found[3]
+    number = jnp.concatenate([p.found[None, 4:7], p.face[:, 4:]]).astype(jnp.int32)
+    corner = p.rows[:, :3].at[number].get(mode="promise_in_bounds")
+    part = vector.dot(vector.cross(corner[:, [1, 2, 0]], corner[:, [2, 0, 1]]), normal[None, None])
+    whole = jnp.sum(part, axis=1)
+    within = jnp.all(vector.dot(corner, normal[None, None]) >= height - rounding, axis=1)
+    size = jnp.max(jnp.abs(p.rows[:, :3]))
+    usable = within & (whole > 8 * rounding * size)  # of a thinner one rounding decides what it meets
+    least = jnp.where(usable, jnp.min(part, axis=1) / jnp.where(usable, whole, 1), -NOWHERE)
+    return number.at[jnp.argmax(least).astype(jnp.int32)].get(mode="promise_in_bounds")
 
 
 def _rooms(iterations: int) -> list[int]:

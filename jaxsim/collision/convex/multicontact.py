@@ -27,6 +27,7 @@ from jaxsim.core.enums import GeomType as G
 Array = jax.Array
 
 FACES, EDGE1, EDGE2 = 1, 2, 3  # what meets: two faces, an edge of shape 1 and a face of 2, or the reverse
+PARALLEL = 1e3  # times the precision: the sine of the angle of two lines that cross nowhere in particular
 MOST = 4  # contacts of two shapes
 PAIRS = tuple((i, j) for i in range(4) for j in range(i + 1, 4))
 
@@ -160,7 +161,7 @@ def _edge(one: Features, two: Features, edge: Array, most: int) -> Array:
 
 
 def _choose(polygon: Array, sides: Array, up: Array, count: Array, nsides: Array, margin: Array):
-    """Slot and cut [4] of the corners that stay (see `clip.Ring`), and whether [4] each is one."""
+    """Slot, cut [4] (see `clip.Ring`) and place [4, 3] of the corners that stay, and whether [4] each is one."""
     axes = _axes(up)
     local, flat = (jnp.sum((x - sides[:1])[:, None] * axes[None], axis=-1) for x in (polygon, sides))
     height = jnp.where(nsides > 2, margin, -NO_CONTACT)
@@ -174,7 +175,8 @@ def _choose(polygon: Array, sides: Array, up: Array, count: Array, nsides: Array
     ends, many = _ends(at_index(places, found.slot[:4]), found.total), (count == 2) & (found.total > 2)
     slot = jnp.where(many, at_index(found.slot, ends), slot)
     wanted = np.arange(4, dtype=np.int32) < jnp.where(many, 2, found.total)
-    return (slot, at_index(ring.cut, slot)), wanted
+    place = sides[:1] + jnp.sum(at_index(places, slot)[:, :, None] * axes[None], axis=1)
+    return (slot, at_index(ring.cut, slot), place), wanted
 
 
 def _axes(up: Array) -> Array:
@@ -198,10 +200,10 @@ def _ends(point: Array, total: Array) -> Array:
 
 
 def _points(polygon: Array, count: Array, sides: Array, nsides: Array, normals, chosen) -> Array:
-    """Where the chosen slots meet [4, 3]: a corner, a side that an edge crosses, or a side's corner held against
-    the polygon's plane."""
+    """Where the chosen slots meet [4, 3]: a corner, a side that an edge crosses, or a side's corner held against the
+    polygon's plane; nearly where the clipping had them."""
     up, other = normals
-    slot, cut = chosen
+    slot, cut, nearly = chosen
     p, s = polygon.shape[0], sides.shape[0]
     own, cut_own = slot < p, cut < p
     line, wall = jnp.where(own, slot, cut), jnp.where(own, cut, slot) - p
@@ -215,7 +217,13 @@ def _points(polygon: Array, count: Array, sides: Array, nsides: Array, normals, 
     inward = vector.cross(head - foot, jnp.broadcast_to(up[None], head.shape))
     h1, h2 = vector.dot(start - foot, inward), vector.dot(end - foot, inward)
     crosses = (own != cut_own) & (h1 != h2)
-    crossing = start + (h1 / jnp.where(crosses, h1 - h2, 1))[:, None] * (end - start)
+    # side by side rounding decides where they cross, and that has to be where the clipping had it
+    along = end - start
+    length, width = vector.norm(along), vector.norm(inward)
+    aside = jnp.abs(h1 - h2) <= PARALLEL * jnp.finfo(h1.dtype).eps * length * width
+    clipped = vector.dot(nearly - start, along) / jnp.where(length > 0, length * length, 1)
+    share = jnp.where(aside, lax.stop_gradient(clipped), h1 / jnp.where(crosses & ~aside, h1 - h2, 1))
+    crossing = start + share[:, None] * along
     # seen from one side the two polygons run opposite ways: that where two sides meet begins at the side's head
     level = vector.dot(head - polygon[:1], other[None]) / jnp.where(jnp.sum(up * other) < -0.5, jnp.sum(up * other), -1)
     lifted = head - level[:, None] * up[None]
