@@ -115,7 +115,7 @@ def test_what_lies_nearly_flat_touches_within_itself(dtype, rng):
             place = rng.choice([-0.25, -0.125, 0, 0.1], (turns, 2))
             beside = 2 if geom == meshed else 0  # that one is on the table
             height = np.abs(upright) @ size
-            xpos[:, geom, :2] = place + [beside, 0]
+            xpos[:, geom, :2] = place + np.array([beside, 0])
             xpos[:, geom, 2] = 0.1 + height[:, 2] - 10 ** -rng.uniform(2, 5, turns)
             xmat[:, geom] = mat
         xmat[:, meshed] = mat @ own

@@ -102,7 +102,7 @@ def epa(shapes: Difference, triangle: Array, start: Array, tolerance: Array, ite
 def _met(p: Polytope, rounding: Array) -> Array:
     """The vertices [3] int32 of the triangle that the normal of the nearest face meets, out of the origin.
 
-    A face of the difference with more than three corners is many triangles, of which any may be the nearest by rounding.
+    A face of the difference with more than three corners is many triangles; which is the nearest, is up to rounding.
     """
     normal, height = p.found[:3], p.found[3]
     number = jnp.concatenate([p.found[None, 4:7], p.face[:, 4:]]).astype(jnp.int32)
