@@ -138,4 +138,5 @@ def test_what_lies_nearly_flat_touches_within_itself(dtype, rng):
         size = np.array(size)[[0, 2, 2]] if geom == wheel else size
         # a tilt of 0.1 makes the middle of two points of 0.3 m come out by its square
         assert np.max(there - size) < 3e-3
+        # and so is it half as deep below the ground as a corner 0.3 m from the middle
         assert np.abs(point[on][:, 2] - 0.1).max() < 0.06
