@@ -16,18 +16,14 @@ from jaxsim.collision.compact import gather
 from jaxsim.collision.convex.collider import contacts_of
 from jaxsim.collision.convex.form import Library, corners
 from jaxsim.collision.convex.gjk import APART, OVERLAP, Simplex
+from jaxsim.collision.convex.locate import Accuracy, Located, Search, corners_of_cores, locate
 from jaxsim.collision.convex.multicontact import features_meet
 from jaxsim.collision.convex.penetration import (
-    Accuracy,
-    Located,
     Met,
     Penetration,
-    Search,
     apart_or,
-    corners_of_cores,
     deep,
     descended,
-    locate,
     on_mesh,
     on_prism,
     penetration_at,

@@ -8,7 +8,8 @@ from jaxsim.algebra import vector
 from jaxsim.algebra.select import gather_groups, take
 from jaxsim.collision.convex.collider import convex
 from jaxsim.collision.convex.form import library
-from jaxsim.collision.convex.penetration import Accuracy, met, penetration
+from jaxsim.collision.convex.locate import Accuracy
+from jaxsim.collision.convex.penetration import met, penetration
 from jaxsim.collision.sdf.collider import fields_met
 from jaxsim.collision.sdf.contact import sdf_contacts
 from jaxsim.collision.sdf.mesh import mesh_contacts

@@ -8,16 +8,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from jaxsim.collision.convex.form import Form, forms, library
-from jaxsim.collision.convex.penetration import (
-    ANY,
-    Accuracy,
-    corners_of_cores,
-    locate,
-    on_mesh,
-    on_prism,
-    penetration,
-    penetration_at,
-)
+from jaxsim.collision.convex.locate import Accuracy, corners_of_cores, locate
+from jaxsim.collision.convex.penetration import ANY, on_mesh, on_prism, penetration, penetration_at
 from jaxsim.collision.convex.rods import Facets
 from jaxsim.collision.hulls import facets, is_whole
 from jaxsim.collision.shape import Shape

@@ -7,8 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsim.collision.convex.form import Library
+from jaxsim.collision.convex.locate import DEFAULT, Accuracy
 from jaxsim.collision.convex.multicontact import MOST, multicontact
-from jaxsim.collision.convex.penetration import DEFAULT, Accuracy, Penetration, met, penetration
+from jaxsim.collision.convex.penetration import Penetration, met, penetration
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape, detected
 
 Array = jax.Array
