@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxsim.collision.compact import gather
 from jaxsim.collision.convex.collider import contacts_of
 from jaxsim.collision.convex.form import Library, corners
 from jaxsim.collision.convex.gjk import APART, OVERLAP, Simplex
@@ -36,6 +35,7 @@ from jaxsim.collision.convex.rods import Facets
 from jaxsim.collision.convex.smoothed import is_curved
 from jaxsim.collision.height_field import PRISM
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape
+from jaxsim.collision.shapes import of_mesh
 from jaxsim.core.enums import GeomType
 from jaxsim.layout import where_asked
 
@@ -157,7 +157,7 @@ def _on_meshes(routine: Routine, a: Shape, b: Shape, reach: Array, asked: Array)
 
     def run(_: None, a: Shape, b: Shape, reach: Array) -> Search:
         tables = [jnp.asarray(x, reach.dtype if x.dtype.kind == "f" else jnp.int32) for x in routine.facets]
-        facets = Facets(*(gather(x, b.data.row) if len(x) > 1 else x[0] for x in tables))
+        facets = Facets(*(of_mesh(x, b.data.row) for x in tables))
         return on_mesh(a, b, facets, reach)
 
     found = where_asked(run)(asked, None, _without_points(a), _without_points(b), reach)
@@ -177,8 +177,7 @@ def _whole(served: Library, a: Shape, b: Shape) -> tuple[Shape, Shape]:
 def _points(served: Library, shape: Shape) -> Array:
     """Points [n, 3] (m) of the core of one shape."""
     form = shape.data
-    unit = gather(jnp.asarray(served.unit, form.scale.dtype), form.row) if len(served.unit) > 1 else served.unit[0]
-    point = jnp.asarray(unit, form.scale.dtype) * form.scale[None]
+    point = of_mesh(jnp.asarray(served.unit, form.scale.dtype), form.row) * form.scale[None]
     if form.point is None:
         return point
     more = jnp.broadcast_to(form.point[:1], (len(point) - len(form.point), 3))

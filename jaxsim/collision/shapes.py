@@ -48,17 +48,28 @@ def placed(m: Model, d: Data, geom: Index) -> Shape:
     return Shape(pos, mat.reshape(-1, 3, 3), size)
 
 
+def one_of_each(m: Model, geoms: np.ndarray) -> np.ndarray:
+    """Of geoms [n] that have meshes one for each mesh: [k]."""
+    _, first = np.unique(m.geom_dataid[geoms], return_index=True)
+    return geoms[first]
+
+
 def place_among(m: Model, geom: Index, meshes: np.ndarray) -> Array:
-    """Where geoms [n] are among the given ones."""
-    place = np.zeros(m.ngeom, np.int32)
-    place[meshes] = np.arange(len(meshes))
+    """Where the meshes of geoms [n] are among those of the given geoms, one of each."""
+    place = np.searchsorted(m.geom_dataid[meshes], m.geom_dataid).clip(max=len(meshes) - 1).astype(np.int32)
     return jnp.asarray(place[geom]) if isinstance(geom, np.ndarray) else gather(jnp.asarray(place), geom)
+
+
+def of_mesh(table: Array, place: Array) -> Array:
+    """Rows of a table of meshes [n, ...], at places of any shape; the only one where there is one."""
+    return gather(table, place) if len(table) > 1 else jnp.broadcast_to(table[0], (*place.shape, *table.shape[1:]))
 
 
 def _hulls(m: Model, geom: Index, meshes: np.ndarray) -> Hull:
     """The hulls of geoms, some of the given meshes."""
-    index = place_among(m, geom, meshes)
-    return jax.tree.map(lambda x: gather(x, index), hulls(m, meshes))
+    some = one_of_each(m, meshes)
+    index = place_among(m, geom, some)
+    return jax.tree.map(lambda x: of_mesh(x, index), hulls(m, some))
 
 
 def _rows(table: Array, index: Index) -> Array:
@@ -67,5 +78,6 @@ def _rows(table: Array, index: Index) -> Array:
 
 def corners(m: Model, geom: Index, meshes: np.ndarray) -> Array:
     """Corners [k, n, 3, 3] (m) of the triangles of geoms [k], some of the given meshes."""
-    table = jnp.asarray(triangles(m.topology, tuple(m.geom_dataid[meshes].tolist())), m.geom_size.dtype)
-    return gather(table, place_among(m, geom, meshes))
+    some = one_of_each(m, meshes)
+    table = jnp.asarray(triangles(m.topology, tuple(m.geom_dataid[some].tolist())), m.geom_size.dtype)
+    return of_mesh(table, place_among(m, geom, some))

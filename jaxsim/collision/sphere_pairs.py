@@ -6,11 +6,10 @@ import numpy as np
 from jax import lax
 
 from jaxsim.collision.colliders.polyhedron import Solid, sphere_mesh
-from jaxsim.collision.compact import gather
 from jaxsim.collision.convex.form import MANY
 from jaxsim.collision.hulls import sizes, solids
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape
-from jaxsim.collision.shapes import Index, place_among, placed
+from jaxsim.collision.shapes import Index, of_mesh, one_of_each, place_among, placed
 from jaxsim.core.data import Data
 from jaxsim.core.enums import GeomType
 from jaxsim.core.model import Model
@@ -36,12 +35,12 @@ def spheres_on_meshes(m: Model, d: Data, sphere: Index, mesh: Index, among: np.n
         among: geoms that they may be.
         reach: [n] distance (m) up to which contacts are detected.
     """
-    meshes = among[m.geom_type[among] == GeomType.MESH]
+    meshes = one_of_each(m, among[m.geom_type[among] == GeomType.MESH])
     tables = solids(m.topology, meshes)
 
     def met(_: None, a: Shape, b: Shape, row: Array, reach: Array) -> Candidates:
         host = [jnp.asarray(x, reach.dtype) for x in tables]
-        solid = Solid(*(gather(x, row) if len(meshes) > 1 else x[0] for x in host))
+        solid = Solid(*(of_mesh(x, row) for x in host))
         return sphere_mesh(a, b._replace(data=solid), reach)
 
     near = lax.stop_gradient(reach) > -NO_CONTACT
