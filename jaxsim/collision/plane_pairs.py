@@ -13,11 +13,10 @@ from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
 from jaxsim.collision.bounds import centres, extent
 from jaxsim.collision.colliders.plane_mesh import plane_mesh
-from jaxsim.collision.compact import gather
 from jaxsim.collision.convex.polygons import polygons_of
 from jaxsim.collision.hulls import sizes, vertices
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Hull, Shape
-from jaxsim.collision.shapes import HULLED, placed
+from jaxsim.collision.shapes import HULLED, of_mesh, one_of_each, place_among, placed
 from jaxsim.core.data import Data
 from jaxsim.core.model import Model
 from jaxsim.layout import where_asked
@@ -43,18 +42,18 @@ def on_planes(m: Model, d: Data, planes: np.ndarray, meshes: np.ndarray, reach: 
         planes, meshes: [n] geoms of each pair.
         reach: [n] distance (m) up to which contacts are detected.
     """
-    listed, row = np.unique(meshes, return_inverse=True)
-    numbers, vertex = vertices(m.topology, listed)
+    some = one_of_each(m, meshes)
+    numbers, vertex = vertices(m.topology, some)
     polygons = polygons_of(m.topology)
 
     def met(_: None, a: Shape, b: Shape, row: Array, reach: Array) -> Candidates:
         tables = jnp.asarray(vertex, reach.dtype), jnp.asarray(numbers)
-        own = [gather(x, row) if len(listed) > 1 else x[0] for x in tables]
+        own = [of_mesh(x, row) for x in tables]
         return plane_mesh(a, b._replace(data=Hull(own[0], own[1], polygons)), reach)
 
     near = _height(m, d, planes, meshes) <= lax.stop_gradient(reach)
     a, b = placed(m, d, planes), placed(m, d, meshes)
-    found = where_asked(met)(near, None, a, b, jnp.asarray(row, jnp.int32), reach)
+    found = where_asked(met)(near, None, a, b, place_among(m, meshes, some), reach)
     return found._replace(dist=jnp.where(near[:, None], found.dist, NO_CONTACT))
 
 

@@ -49,13 +49,13 @@ def placed(m: Model, d: Data, geom: Index) -> Shape:
 
 
 def one_of_each(m: Model, geoms: np.ndarray) -> np.ndarray:
-    """Of geoms [n] that have meshes one for each mesh: [k]."""
+    """Of geoms [n] that have meshes one for each mesh: [k], in the order of the meshes."""
     _, first = np.unique(m.geom_dataid[geoms], return_index=True)
     return geoms[first]
 
 
 def place_among(m: Model, geom: Index, meshes: np.ndarray) -> Array:
-    """Where the meshes of geoms [n] are among those of the given geoms, one of each."""
+    """Where the meshes of geoms [n] are among those of some geoms, which `one_of_each` chose."""
     place = np.searchsorted(m.geom_dataid[meshes], m.geom_dataid).clip(max=len(meshes) - 1).astype(np.int32)
     return jnp.asarray(place[geom]) if isinstance(geom, np.ndarray) else gather(jnp.asarray(place), geom)
 
