@@ -27,6 +27,7 @@ CLOSE = 0.05  # of the smaller one's size, for geoms that lie on each other
 ON_EDGE, FLAT_ON = 2, 3  # corners that are near mean an edge or a face that is; of those an edge seldom touches
 SOLID = (GeomType.BOX, GeomType.MESH)
 ON_FIELD = 3  # contacts with a height field for each with a plane
+SETTLED = 1.2  # contacts between boxes and meshes for each that they have before they have slid together
 MOST_PAIRS = 1_000_000  # that are looked at
 ROUND = np.stack(np.meshgrid([-1, 0, 1], [-1, 0, 1]), axis=-1).reshape(9, 2)
 CORNERS = np.stack(np.meshgrid([-1, 1], [-1, 1], [-1, 1]), axis=-1).reshape(8, 3)
@@ -35,7 +36,7 @@ CORNERS = np.stack(np.meshgrid([-1, 1], [-1, 1], [-1, 1]), axis=-1).reshape(8, 3
 def resting_contacts(m: Model) -> int:
     """The most contacts in any pose that comes with the model, of those that are foreseen; nothing is compiled.
 
-    These are all with the ground, and those of boxes and meshes that lie flat on each other.
+    These are all with the ground, those of boxes and meshes that lie flat on each other, and those of spheres.
     """
     return resting(m).contacts
 
@@ -53,15 +54,17 @@ def resting(m: Model) -> Resting:
     kinds = m.geom_type[np.stack([pairs.geom1, pairs.geom2])]
     ground = pairs.rows(np.flatnonzero(np.isin(kinds[0], GROUND)))
     solid = pairs.rows(np.flatnonzero(np.isin(kinds, SOLID).all(axis=0)))
+    balls = pairs.rows(np.flatnonzero((kinds == GeomType.SPHERE).all(axis=0)))
     kept = groups(pairs, m.topology) if len(pairs) <= MOST_PAIRS else []
     parts = {group_name(k): pairs.rows(x) for k, x in kept if k[0] not in GROUND and len(k) == 2}
-    if not parts and not 0 < len(ground) + len(solid) <= MOST_PAIRS:
+    if not parts and not 0 < len(ground) + len(solid) + len(balls) <= MOST_PAIRS:
         return Resting(0, {})
     host, contacts, near = _host(m), 0, dict.fromkeys(parts, 0)
     for qpos in [host.qpos0, *host.key_qpos[:MOST_POSES]]:
         d: Any = kinematics(host, host_data(host, qpos))
         below = _touching(host, d, ground.geom1, ground.geom2)
-        contacts = max(contacts, int(below.sum() + _flat_on(host, d, solid.geom1, solid.geom2).sum()))
+        flat = SETTLED * _flat_on(host, d, solid.geom1, solid.geom2).sum()
+        contacts = max(contacts, int(below.sum() + flat + _packed(host, d, balls.geom1, balls.geom2).sum()))
         near = {name: max(near[name], _near(host, d, x.geom1, x.geom2)) for name, x in parts.items()}
     return Resting(contacts, near)
 
@@ -99,6 +102,14 @@ def _touching(m: HostModel, d: Any, plane: Array, geom: Array) -> Array:
     most = np.where(kind == GeomType.CYLINDER, 3, 4)
     by_corners = np.minimum(np.sum(height[:, None] + corners < near[:, None], axis=1), most)
     return np.where(round_, by_ends, by_corners) * np.where(m.geom_type[plane] == GeomType.HFIELD, ON_FIELD, 1)
+
+
+def _packed(m: HostModel, d: Any, geom1: Array, geom2: Array) -> Array:
+    """Which pairs of spheres [n] lie side by side."""
+    least = np.minimum(m.geom_size[geom1, 0], m.geom_size[geom2, 0])
+    reach = m.geom_size[geom1, 0] + m.geom_size[geom2, 0] + m.geom_margin[geom1] + m.geom_margin[geom2]
+    apart = np.linalg.norm(d.geom_xpos[geom2] - d.geom_xpos[geom1], axis=1)
+    return apart < reach + CLOSE * least
 
 
 def _elevation(m: HostModel, d: Any, plane: Array, geom: Array) -> Array:

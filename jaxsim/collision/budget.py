@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxsim.collision.broadphase import Tiles, blocks_of, tiles
 from jaxsim.collision.height_field import window
-from jaxsim.collision.pairs import FLAT, candidate_pairs, default_nconmax, groups
+from jaxsim.collision.pairs import FLAT, Pairs, candidate_pairs, default_nconmax, groups
 from jaxsim.collision.user import Kinds, collider_of
 from jaxsim.core.enums import GeomType
 from jaxsim.core.model import Model
@@ -23,6 +23,7 @@ from jaxsim.core.topology import Topology, per_topology
 
 CONTACTS, TILES, CELLS = "contacts", "tiles", "hfield cells"
 SEVERAL = 4  # contacts of a pair
+SIDES = 6  # of a heap
 SMALL_GROUP = 24  # groups of this few pairs are all tested, which costs less than choosing
 
 
@@ -93,11 +94,20 @@ def _possible(t: Topology, flags: int, contacts: int, near: Mapping[str, int]) -
             # more room than slots, for pairs that are near and do not touch, or half as much more for those that have
             # several contacts if they do; not all near pairs are of a rare kind
             share = 1.0 if plan is None else min(1.0, 2 * len(index) / len(pairs))
-            several = collider_of(t, kinds, 0)[1] >= SEVERAL
+            # but many meshes lie loose, and fill little of their boxes: near each are twice as many as touch it
+            several = collider_of(t, kinds, 0)[1] >= SEVERAL and (plan is None or GeomType.MESH not in kinds)
             room = contacts * share * (0.75 if several else 1.5)
             least = _with_spare(near.get(group_name(kinds), 0))
+            if plan is not None:
+                least = max(least, _around(pairs.rows(index)))
             found[group_name(kinds)] = min(len(index), max(SMALL_GROUP, int(room), least))
     return found
+
+
+def _around(pairs: Pairs) -> int:
+    """How many pairs there are if some large geoms are at all sides of a heap of others, as walls and a paddle are."""
+    few, many = sorted(len(np.unique(x)) for x in (pairs.geom1, pairs.geom2))
+    return int(min(few, SIDES) * many ** (2 / 3))
 
 
 def _of_fields(m: Model, given: Mapping[str, int]) -> dict[str, int]:

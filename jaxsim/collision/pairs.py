@@ -41,21 +41,12 @@ def candidate_pairs(t: Topology, disableflags: int) -> Pairs:
     if disableflags & (DisableBit.CONSTRAINT | DisableBit.CONTACT) or t.ngeom < 2:
         empty = np.zeros(0, int)
         return Pairs(empty, empty, empty, empty)
-    explicit = _explicit(t)
-    listed = [g1 * t.ngeom + g2 for g1, g2 in explicit]
+    explicit = np.sort(np.stack([t.pair_geom1, t.pair_geom2], axis=1).astype(int), axis=1)  # each counts, even twice
+    listed = explicit[:, 0] * t.ngeom + explicit[:, 1]
     automatic = _expanded(t, disableflags)
     automatic = automatic[~np.isin(automatic[:, 0] * t.ngeom + automatic[:, 1], listed)]
-    geoms = np.concatenate([np.array(list(explicit), int).reshape(-1, 2), automatic])
-    return _ordered(t, geoms, np.array([*explicit.values(), *[-1] * len(automatic)], int))
-
-
-def _explicit(t: Topology) -> dict[tuple[int, int], int]:
-    """The <pair> of each couple of geoms, the lower id first, that has one; the last one if it has several."""
-    return {_sorted(t.pair_geom1[k], t.pair_geom2[k]): k for k in range(t.npair)}
-
-
-def _sorted(g1: int, g2: int) -> tuple[int, int]:
-    return (int(g1), int(g2)) if g1 < g2 else (int(g2), int(g1))
+    number = np.concatenate([np.arange(t.npair), np.full(len(automatic), -1)])
+    return _ordered(t, np.concatenate([explicit, automatic]), number)
 
 
 def _ordered(t: Topology, geoms: np.ndarray, pair: np.ndarray) -> Pairs:
@@ -173,7 +164,7 @@ _TYPICAL = {
     GeomType.BOX: 8,
 }
 # of bodies that lie loose in a heap, each contact counted with one of its two
-_HEAPED = {GeomType.SPHERE: 3, GeomType.CAPSULE: 4, GeomType.ELLIPSOID: 4}
+_HEAPED = {GeomType.SPHERE: 3.3, GeomType.CAPSULE: 4, GeomType.ELLIPSOID: 4}
 
 
 def _most(t: Topology, kinds: Kinds, sdf_initpoints: int) -> int:

@@ -26,10 +26,17 @@ MESHES = {
     "block": BITS * [0.3, 0.4, 0.5] - [0.15, 0.2, 0.25],
     "wedge": np.array([[-2, -2, -1.5], [2.5, -2, -1.5], [0, 3, -1.5], [0, 0, 3], [1, 1, 2.5]]) / 10,
     "stone": 0.25 * POINTS / np.linalg.norm(POINTS, axis=1, keepdims=True),
+    # two edges of a cube are split by points a little outside: three polygons list one edge
+    "chipped": np.concatenate(
+        [
+            0.4 * BITS - 0.2,
+            [[-0.2006, -0.2044, -0.0445], [-0.2001, 0.2001, -0.0533], [-0.2, 0.2001, 0.0256]],
+        ]
+    ),
     "nut": np.array([[0.2 * np.cos(t), 0.2 * np.sin(t), z] for z in (-0.1, 0.1) for t in np.arange(6) * np.pi / 3]),
 }
 BOX = (0.15, 0.2, 0.1)
-FLAT = (("box", "nut"), ("wedge", "stone"))
+FLAT = (("box", "nut"), ("wedge", "stone"), ("box", "chipped"))
 ROUND = (("cylinder", "box"), ("capsule", "nut"))
 PRIMITIVES = {
     "box": f'type="box" size="{" ".join(map(str, BOX))}"',
@@ -285,12 +292,14 @@ def outcome(pair, kept, out, tolerance, turn_tolerance):
 
 @pytest.mark.parametrize("names", FLAT, ids="-".join)
 def test_flat_faces_have_mujocos_contacts(names):
+    """Where three polygons list one edge, which of them hold a triangle beside it depends on the order of its corners
+    in MuJoCo's polytope, which is not known: one of the chipped cube's poses."""
     pair = placed(*names)
     kept = cases(pair, POSES, 0)
     out = jax.tree.map(np.asarray, routine().batched(*batch(pair, kept), jnp.zeros(())))
     wrong, unstable, counts = outcome(pair, kept, out, 1e-7, 1e-6)
     assert len(kept) > 0.9 * POSES and counts == {1, 2, 3, 4}
-    assert wrong == 0 and unstable <= 2
+    assert wrong <= (1 if "chipped" in names else 0) and unstable <= 2
 
 
 @pytest.mark.parametrize("names", ROUND, ids="-".join)
@@ -364,9 +373,11 @@ def test_derivatives_are_those_of_the_features_and_finite_in_float32():
 
 
 def moved(s, shapes, push):
-    """Shapes at s along a push; their geoms stay what they are."""
+    """Shapes at s along a push, which turns them as poses do; their geoms stay what they are."""
+    turn = [x.mat @ (v.mat - jnp.swapaxes(v.mat, -1, -2)) for x, v in zip(shapes, push)]
     return [
-        x._replace(pos=x.pos + s * v.pos, mat=x.mat + s * v.mat, size=x.size + s * v.size) for x, v in zip(shapes, push)
+        x._replace(pos=x.pos + s * v.pos, mat=x.mat + s * w, size=x.size + s * v.size)
+        for x, v, w in zip(shapes, push, turn)
     ]
 
 

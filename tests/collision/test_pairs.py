@@ -2,6 +2,7 @@
 
 import tracemalloc
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -31,7 +32,7 @@ def _scene(seed: int) -> str:
     world = plane.format(0) + geom("w0") + body("a", 2) + geom("w1") + plane.format(1) + body("b", 1)
     return f"""<mujoco><worldbody>{world}</worldbody><contact><exclude body1="bb0" body2="a"/>
       <pair geom1="bg0" geom2="ag0" condim="6"/><pair geom1="w0" geom2="w1"/><pair geom1="p1" geom2="ab0g0"/>
-      </contact></mujoco>"""
+      <pair geom1="ag0" geom2="bg0" condim="1"/></contact></mujoco>"""
 
 
 def _admits(t, g1: int, g2: int, filter_parent: bool) -> bool:
@@ -52,13 +53,13 @@ def _admits(t, g1: int, g2: int, filter_parent: bool) -> bool:
 
 def _expected(t, filter_parent: bool) -> list[tuple[int, int, int, int]]:
     """(geom 1, geom 2, pair, condim) in the order of the table: by types, explicit ones first, then by ids."""
-    explicit = {tuple(sorted(map(int, g))): k for k, g in enumerate(zip(t.pair_geom1, t.pair_geom2))}
+    explicit = [tuple(sorted(map(int, g))) for g in zip(t.pair_geom1, t.pair_geom2)]
     every = [(a, b) for a in range(t.ngeom) for b in range(a + 1, t.ngeom)]
     automatic = [c for c in every if c not in explicit and _admits(t, *c, filter_parent)]
     rows = []
-    for couple in [*explicit, *automatic]:
+    for k, couple in enumerate([*explicit, *automatic]):
         first, second = sorted(couple, key=lambda g: t.geom_type[g])
-        pair = explicit.get(couple, -1)
+        pair = k if k < len(explicit) else -1
         winner = max(couple, key=lambda g: (t.geom_priority[g], t.geom_condim[g]))
         rows.append((first, second, pair, t.pair_dim[pair] if pair >= 0 else t.geom_condim[winner]))
     return sorted(rows, key=lambda row: (t.geom_type[row[0]], t.geom_type[row[1]]))
@@ -74,6 +75,19 @@ def test_every_two_geoms(seed, flags):
     kinds = [(int(t.geom_type[a]), int(t.geom_type[b])) for a, b, *_ in expected]
     assert [kind for kind, index in groups(pairs, t) for _ in index] == kinds
     assert np.array_equal(np.concatenate([index for _, index in groups(pairs, t)]), np.arange(len(pairs)))
+
+
+def test_geoms_that_two_pairs_name_have_the_contacts_of_both():
+    xml = """<mujoco><worldbody><geom name="a" size=".1"/><body pos="0 0 .19"><freejoint/><geom name="b" size=".1"/>
+      </body></worldbody><contact><pair geom1="a" geom2="b" condim="1" margin=".01"/>
+      <pair geom1="b" geom2="a" condim="3" friction="2 2 .01 0 0"/></contact></mujoco>"""
+    model, mj = js.load(xml), mujoco.MjModel.from_xml_string(xml)
+    state, theirs = js.forward(model, js.make_data(model)), mujoco.MjData(mj)
+    mujoco.mj_forward(mj, theirs)
+    assert int(state.ncon) == theirs.ncon == 2
+    for name in ("dim", "dist", "includemargin", "friction"):
+        np.testing.assert_allclose(getattr(state.contact, name)[:2], getattr(theirs.contact, name), rtol=1e-12)
+    np.testing.assert_allclose(state.qacc, theirs.qacc, rtol=1e-9)
 
 
 def test_memory_follows_the_pairs():

@@ -125,7 +125,10 @@ def _bits(corner: Array) -> Array:
 
 
 def _mesh(served: Library, p: _Placed) -> Features:
-    """The polygons around the first vertex that the others are corners of too."""
+    """The polygons around the first vertex that the others are corners of too.
+
+    An edge has two, the first of those listed: where polygons are nearly coplanar more may list it.
+    """
     table, n = served.polygons, served.number.shape[1]
     most = max(table.most_around, 1)
     ids = at_index(served.number.reshape(-1), p.form.row * n + p.corners)
@@ -136,7 +139,10 @@ def _mesh(served: Library, p: _Placed) -> Features:
     around = at_index(table.around, place)
     listed_here = order < num[:, None]
     same = (around[0][:, None, None] == around[None]) & listed_here[None]
-    possible = jnp.all(jnp.any(same, axis=2), axis=1) & listed_here[0]
+    shared = jnp.any(same, axis=2) & listed_here[0][:, None]
+    edge_of = jnp.all(shared[:, :2], axis=1)
+    first = jnp.cumsum(edge_of.astype(jnp.int32)) <= jnp.where(p.size == 1, most, 2)
+    possible = edge_of & first & shared[:, 2]
     normal = at_index(table.normal, around[0]).astype(p.pos.dtype)
 
     ends = at_index(table.ends, place[0])

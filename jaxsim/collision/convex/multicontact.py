@@ -227,6 +227,8 @@ def _points(polygon: Array, count: Array, sides: Array, nsides: Array, normals, 
     # seen from one side the two polygons run opposite ways: that where two sides meet begins at the side's head
     level = vector.dot(head - polygon[:1], other[None]) / jnp.where(jnp.sum(up * other) < -0.5, jnp.sum(up * other), -1)
     lifted = head - level[:, None] * up[None]
+    # where polygons are not quite flat the corner is held against the chord that the clipping made
+    lifted = lifted + lax.stop_gradient(nearly - lifted)
     return jnp.where((own & cut_own)[:, None], start, jnp.where((own != cut_own)[:, None], crossing, lifted))
 
 
