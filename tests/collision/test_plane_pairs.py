@@ -87,3 +87,36 @@ def test_no_contact_is_lost_at_the_margin(rng, height):
         counts.append(expected.ncon)
         assert js.forward(model, data).ncon == expected.ncon
     assert counts == [4, 0]
+
+
+def test_faces_of_many_corners_keep_the_lowest(rng):
+    """A foot whose sole has 22 corners, most at its ends, at sixty tilts and turns: which four have contacts is as in
+    MuJoCo, which keeps the lowest one of them."""
+    angle = np.sort(rng.uniform(0, 2 * np.pi, 22))
+    end = 0.08 * np.sign(np.cos(angle))
+    sole = np.stack([end + 0.02 * np.cos(angle), 0.03 * np.sin(angle), np.full(22, -0.03)], axis=1)
+    top = 0.7 * sole[::3] * [1, 1, -1]
+    text = " ".join(f"{x:.9f}" for x in np.concatenate([sole, top]).ravel())
+    xml = f"""<mujoco><asset><mesh name="foot" vertex="{text}"/></asset><worldbody><geom type="plane" size="1 1 1"/>
+      <body><freejoint/><geom type="mesh" mesh="foot"/></body></worldbody></mujoco>"""
+    model, reference = js.load(xml), mujoco.MjModel.from_xml_string(xml)
+    expected, vert = mujoco.MjData(reference), reference.mesh_vert.astype(float)
+    poses, contacts = [], []
+    for k in range(60):
+        tilt = np.array([1, *rng.normal(size=2) * (1e-3, 0.02, 0.06)[k % 3], 0])
+        turn, free = np.zeros(4), tilt / np.linalg.norm(tilt)
+        mujoco.mju_mulQuat(turn, np.array([1, 0, 0, rng.normal()]), free)
+        expected.qpos = [0, 0, 0, *turn / np.linalg.norm(turn)]
+        mujoco.mj_kinematics(reference, expected)
+        lowest = (vert @ expected.geom_xmat[1].reshape(3, 3).T + expected.geom_xpos[1])[:, 2].min()
+        expected.qpos[2] = -lowest - (1e-4, 2e-3, 0.02)[k // 3 % 3]
+        mujoco.mj_kinematics(reference, expected)
+        mujoco.mj_collision(reference, expected)
+        poses.append(expected.qpos.copy())
+        contacts.append(np.column_stack([expected.contact.dist, expected.contact.pos]))
+    data = js.make_data(model)
+    state = jax.jit(jax.vmap(lambda qpos: js.forward(model, data.replace(qpos=qpos))))(jnp.asarray(np.array(poses)))
+    assert {len(x) for x in contacts} == {1, 2, 3, 4}
+    for k, theirs in enumerate(contacts):
+        ours = np.column_stack([state.contact.dist[k], state.contact.pos[k]])[: state.ncon[k]]
+        np.testing.assert_allclose(ours[np.argsort(ours[:, 1])], theirs[np.argsort(theirs[:, 1])], atol=1e-9)

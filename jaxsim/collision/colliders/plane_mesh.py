@@ -16,8 +16,8 @@ Array = jax.Array
 def plane_mesh(a: Shape, b: Shape, margin: Array) -> Candidates:
     """Candidates [4]: the lowest vertex, and three more corners of its flattest face.
 
-    Of a face of more than four corners they are those of a large quadrilateral. Those above the mesh's centre do not
-    count. This is what MuJoCo 4.0 was seen to do.
+    Of a face of more than four corners they are those of a large quadrilateral with the lowest vertex. Those above the
+    mesh's centre do not count. This is what MuJoCo 4.0 was seen to do.
     """
     hull: Hull = b.data
     normal = a.mat[:, 2]
@@ -65,7 +65,9 @@ def _corners(hull: Hull, down: Array) -> tuple[Array, Array]:
     def point(place: Array) -> Array:
         return vector.matvec(axes[None], _vertices(hull, vertex(place)))
 
-    chosen = largest_quadrilateral(point, count, 16 * n, down.dtype) if n > 4 else jnp.arange(4, dtype=jnp.int32)
+    chosen = jnp.arange(4, dtype=jnp.int32)
+    if n > 4:
+        chosen = largest_quadrilateral(point, count, 16 * n, down.dtype, with_first=True)
     listed = vertex(jnp.minimum(chosen, jnp.maximum(count - 1, 0)))
     return jnp.where(np.arange(4) == 0, lowest, listed), count
 

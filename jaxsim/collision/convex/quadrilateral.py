@@ -26,18 +26,23 @@ TRY_B, TRY_C, TRY_D, SHIFT_A, SHIFT_B, SHIFT_C, SHIFT_D = 1, 2, 3, 4, 5, 6, 7
 FIRST = np.arange(4, dtype=np.int32)
 
 
-def largest_quadrilateral(point: Callable[[Array], Array], count: Array, steps: int, dtype) -> Array:
+def largest_quadrilateral(
+    point: Callable[[Array], Array], count: Array, steps: int, dtype, with_first: bool = False
+) -> Array:
     """Which corners [4] of a polygon of `count` [] corners to keep; the first four if there are no more.
 
     Args:
         point: gives the places [k, 2] of corners [k].
         steps: at most this many are made.
+        dtype: of the places.
+        with_first: the first corner is kept, the walk ends where a would move on.
     """
+    last = 1 if with_first else count
     tie = 1e-12 if dtype == jnp.float64 else 1e-5
 
     def unfinished(state):
         step, corner = state[:2]
-        return (corner[0] < count) & (step < steps)
+        return (corner[0] < last) & (step < steps)
 
     def move(state):
         step, corner, place, what, best, kept = state
