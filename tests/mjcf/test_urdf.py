@@ -4,6 +4,7 @@ import mujoco
 import numpy as np
 import pytest
 
+import jaxsim as js
 from jaxsim.mjcf import MjcfError, compile_mjcf
 
 CUBE = "".join(f"v {i & 1} {i >> 1 & 1} {i >> 2 & 1}\n" for i in range(8))
@@ -66,6 +67,7 @@ FIELDS = """
     jnt_type jnt_bodyid jnt_pos jnt_axis jnt_limited jnt_range jnt_actfrclimited jnt_actfrcrange dof_damping
     dof_frictionloss geom_type geom_bodyid geom_pos geom_quat geom_size geom_contype geom_conaffinity
     geom_group geom_rgba geom_dataid mesh_pos mesh_scale mesh_vert
+    eq_type eq_obj1id eq_obj2id eq_objtype eq_active0 eq_data eq_solref eq_solimp
 """.split()  # noqa: SIM905
 
 
@@ -76,7 +78,7 @@ def robot(kind: str = "revolute", limit: str = LIMIT, sections: str = "", links:
 def assert_same(text: str) -> None:
     assets = {"m/cube.obj": CUBE}
     expected, m = mujoco.MjModel.from_xml_string(text, assets), compile_mjcf(text, assets)
-    for size in ("nbody", "njnt", "nq", "nv", "ngeom", "nmesh"):
+    for size in ("nbody", "njnt", "nq", "nv", "ngeom", "nmesh", "neq"):
         assert getattr(m, size) == getattr(expected, size), size
     for name in FIELDS:
         want = np.asarray(getattr(expected, name), float)
@@ -120,6 +122,44 @@ def test_mujoco_sections(sections):
     assert_same(robot(sections=sections))
 
 
+MIMICS = {"grip": '<mimic joint="shoulder"/>', "elbow": '<mimic joint="grip" multiplier="-1.5" offset=".25"/>'}
+
+
+def mimicking(**mimics: str) -> str:
+    """The robot with <mimic> in some of its joints."""
+    text = robot(links='<link name="world"/>' + ROOT.format("floating"))
+    for joint, mimic in mimics.items():
+        head, tail = text.split(f'<joint name="{joint}"')
+        text = f'{head}<joint name="{joint}"{tail.replace("</joint>", mimic + "</joint>", 1)}'
+    return text
+
+
+def test_joints_that_mimic_others_are_constrained():
+    assert_same(mimicking(**MIMICS))
+    text, assets = mimicking(**MIMICS), {"m/cube.obj": CUBE}
+    model, reference = js.load(text, assets=assets), mujoco.MjModel.from_xml_string(text, assets)
+    expected = mujoco.MjData(reference)
+    expected.qpos += 0.05 * np.arange(reference.nq)
+    mujoco.mj_normalizeQuat(reference, expected.qpos)
+    mujoco.mj_forward(reference, expected)
+    data = js.forward(model, js.make_data(model).replace(qpos=expected.qpos))
+    assert expected.ne == 2
+    np.testing.assert_allclose(data.qacc, expected.qacc, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("joint", "mimic", "message"),
+    [
+        ("wrist", '<mimic joint="grip"/>', r"'wrist' \(fixed\) and 'grip' \(prismatic\)"),
+        ("grip", '<mimic joint="nobody"/>', r"'nobody' \(unknown\)"),
+        ("elbow", '<mimic joint="root"/>', r"'root' \(floating\)"),
+    ],
+)
+def test_mimics_without_meaning_are_remarked(joint, mimic, message):
+    with pytest.warns(UserWarning, match=f"<mimic> ignored: .*{message}"):
+        assert_same(mimicking(**{joint: mimic}))
+
+
 @pytest.mark.parametrize("ground", ["", GROUND])
 @pytest.mark.parametrize("kind", ["fixed", "floating"])
 def test_world_link(kind, ground):
@@ -148,6 +188,10 @@ def test_several_roots():
         ('radius=".1"/>', 'radius="big"/>', "not made of numbers"),
         ('xyz="0 .2 .3"', 'xyz="0 .2"', "expected 3 finite numbers"),
         ('<sphere radius=".1"/>', "", "no shape"),
+        ('<limit lower="0"', '<mimic/><limit lower="0"', "'joint' is missing"),
+        ('<limit lower="0"', '<mimic joint="elbow" offset="x"/><limit lower="0"', "not made of numbers"),
+        ('<limit lower="0"', '<mimic joint="elbow"/><mimic joint="elbow"/><limit lower="0"', "several <mimic>"),
+        ('<limit lower="0"', '<mimic joint="grip"/><limit lower="0"', "grip"),
     ],
 )
 def test_errors_name_the_line(old, new, message):

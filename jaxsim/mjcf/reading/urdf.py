@@ -1,9 +1,9 @@
 """URDF: rewrite a <robot> document as the <mujoco> document that MuJoCo makes of it (xml_urdf.cc).
 
-Links become bodies, nested as the joints say; a link without a parent is fixed to the world. What has no
-counterpart in MJCF (transmissions, mimic joints, simulator plugins) is left out, as MuJoCo leaves it out. A
-<mujoco> child may hold compiler, option and size sections. By default visual geoms are discarded and links
-that cannot move are fused with their parents.
+Links become bodies, nested as the joints say; a link without a parent is fixed to the world. Joints that mimic
+others become equality constraints. What has no counterpart in MJCF (transmissions, simulator plugins) is left out,
+as MuJoCo leaves it out. A <mujoco> child may hold compiler, option and size sections. By default visual geoms are
+discarded and links that cannot move are fused with their parents.
 """
 
 from collections.abc import Iterator
@@ -28,6 +28,8 @@ JOINTS = {
     "planar": "",
     "fixed": "",
 }
+
+SCALAR = ("revolute", "continuous", "prismatic")  # types of one degree of freedom
 
 
 def to_mjcf(robot: Element, problems: Problems) -> Element:
@@ -110,8 +112,8 @@ class _Converter:
         self.compiler = _made("compiler", robot, fusestatic="true", discardvisual="true")
         self._sections()
         self.discard_visual = self.compiler.attributes["discardvisual"] == "true"
-        self.asset, self.world = _made("asset", robot), _made("worldbody", robot)
-        self.root.children += [self.asset, self.world]
+        self.asset, self.world, self.equality = (_made(tag, robot) for tag in ("asset", "worldbody", "equality"))
+        self.root.children += [self.asset, self.world, self.equality]
         self.colours = {
             material.attributes["name"]: colour.attributes["rgba"]
             for material in reversed(list(_descendants(robot, "material")))
@@ -144,6 +146,24 @@ class _Converter:
         reached = sum(self._add(name, None, self.world, links, joints) for name in links if name not in parents)
         if reached < len(links) and not self.problems.found:
             raise Fault("the joints connect links in a circle")
+        for joint in self.robot.find("joint"):
+            self.problems.attempt(joint.place, self._mimic, joint)
+
+    def _mimic(self, joint: Element) -> None:
+        """The constraint that makes a joint follow another, if both have one degree of freedom."""
+        mimics = list(joint.find("mimic"))
+        if not mimics:
+            return
+        if len(mimics) > 1:
+            raise Fault("<joint> has several <mimic>")
+        name, other = _attribute(joint, "name"), _attribute(mimics[0], "joint")
+        follows = np.array([_number(mimics[0], "offset", 0.0), _number(mimics[0], "multiplier", 1.0), 0, 0, 0])
+        types = {x.attributes.get("name"): x.attributes.get("type") for x in self.robot.find("joint")}
+        if types[name] not in SCALAR or types.get(other) not in SCALAR:
+            ends = " and ".join(f"'{x}' ({types[x]})" if x in types else f"'{x}' (unknown)" for x in (name, other))
+            self.problems.remark(mimics[0].place, f"<mimic> ignored: {ends} are not both one of {', '.join(SCALAR)}")
+            return
+        self.equality.children.append(_made("joint", mimics[0], joint1=name, joint2=other, polycoef=follows))
 
     def _connect(
         self,
@@ -228,7 +248,7 @@ class _Converter:
             ]
         elif kind != "fixed":
             made = [_made("joint", joint, name=name, type=JOINTS[kind])]
-            if kind in ("revolute", "continuous", "prismatic"):
+            if kind in SCALAR:
                 made[0].attributes["axis"] = _text(axis)
         if made:
             self._dynamics(joint, made)
