@@ -77,13 +77,16 @@ def robot(kind: str = "revolute", limit: str = LIMIT, sections: str = "", links:
 
 def assert_same(text: str) -> None:
     assets = {"m/cube.obj": CUBE}
-    expected, m = mujoco.MjModel.from_xml_string(text, assets), compile_mjcf(text, assets)
+    assert_equal(mujoco.MjModel.from_xml_string(text, assets), compile_mjcf(text, assets))
+
+
+def assert_equal(expected: mujoco.MjModel, m) -> None:
     for size in ("nbody", "njnt", "nq", "nv", "ngeom", "nmesh", "neq"):
         assert getattr(m, size) == getattr(expected, size), size
     for name in FIELDS:
         want = np.asarray(getattr(expected, name), float)
         np.testing.assert_allclose(np.asarray(getattr(m, name), float), want, rtol=1e-9, atol=1e-9, err_msg=name)
-    for kind in ("body", "joint", "geom"):
+    for kind in ("body", "joint", "geom", "mesh"):
         access = getattr(expected, kind)
         assert m.names[kind] == [access(i).name for i in range(len(m.names[kind]))]
     assert m.opt.timestep == expected.opt.timestep
@@ -120,6 +123,21 @@ def test_limits(limit):
 )
 def test_mujoco_sections(sections):
     assert_same(robot(sections=sections))
+
+
+def test_meshes_are_told_apart_by_file_and_scale(tmp_path):
+    """Coarse and fine shapes of one name in two folders; each file counts as it is written."""
+    shape = '<collision><geometry><mesh filename="{}" scale="{}"/></geometry></collision>'
+    uses = [("a/c.obj", 1), ("b/c.obj", 1), ("a/c.obj", 2), ("./a/c.obj", 1), ("b/c.obj", 1), ("a/c.obj", 1.0)]
+    for folder, size in (("a", b"v 1"), ("b", b"v 3")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "c.obj").write_bytes(CUBE.replace(b"v 1", size))
+    geoms = "".join(shape.format(file, f"{scale} {scale} {scale}") for file, scale in uses)
+    path = tmp_path / "robot.urdf"
+    path.write_text(f'<robot name="r"><link name="l">{geoms}</link></robot>')
+    expected = mujoco.MjModel.from_xml_path(str(path))
+    assert expected.geom_dataid.tolist() == [0, 1, 2, 3, 1, 0]
+    assert_equal(expected, compile_mjcf(path))
 
 
 MIMICS = {"grip": '<mimic joint="shoulder"/>', "elbow": '<mimic joint="grip" multiplier="-1.5" offset=".25"/>'}

@@ -121,7 +121,7 @@ class _Converter:
             and "name" in material.attributes
             and "rgba" in colour.attributes
         }
-        self.meshes: dict[str, list[tuple[float, ...]]] = {}  # scales by name
+        self.meshes: dict[str, list[tuple[str, tuple[float, ...]]]] = {}  # files, as written, and scales by name
         self.geom_names: set[str] = set()
 
     def _sections(self) -> None:
@@ -330,12 +330,12 @@ class _Converter:
         """Name of the mesh asset of a file and scale, which is added if there is none yet."""
         file, scale = _attribute(shape, "filename"), _numbers(shape, "scale", 3, np.ones(3))
         stem = PurePosixPath(file.replace("\\", "/")).name.rpartition(".")[0] or PurePosixPath(file).name
-        scales = self.meshes.setdefault(stem, [])
-        key = tuple(float(v) for v in scale)
-        is_new = key not in scales
+        known = self.meshes.setdefault(stem, [])
+        key = file, tuple(float(v) for v in scale)
+        is_new = key not in known
         if is_new:
-            scales.append(key)
-        number = scales.index(key)
+            known.append(key)
+        number = known.index(key)
         name = f"{stem}{number}" if number else stem
         if is_new:
             self.asset.children.append(_made("mesh", shape, name=name, file=file, scale=scale))
