@@ -105,9 +105,12 @@ def _possible(t: Topology, flags: int, contacts: int, near: Mapping[str, int]) -
 
 
 def _around(pairs: Pairs) -> int:
-    """How many pairs there are if some large geoms are at all sides of a heap of others, as walls and a paddle are."""
+    """How many pairs there are if some large geoms are at all sides of a heap of others, as walls and a paddle are.
+
+    Or if one of them is what they lie on, each second one at least.
+    """
     few, many = sorted(len(np.unique(x)) for x in (pairs.geom1, pairs.geom2))
-    return int(min(few, SIDES) * many ** (2 / 3))
+    return max(int(min(few, SIDES) * many ** (2 / 3)), many // 2)
 
 
 def _of_fields(m: Model, given: Mapping[str, int]) -> dict[str, int]:
