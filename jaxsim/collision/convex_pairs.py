@@ -12,11 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jaxsim.collision.convex.cells import Cells
 from jaxsim.collision.convex.collider import contacts_of
+from jaxsim.collision.convex.features import most_corners
 from jaxsim.collision.convex.form import Library, corners
 from jaxsim.collision.convex.gjk import APART, OVERLAP, Simplex
 from jaxsim.collision.convex.locate import Accuracy, Located, Search, corners_of_cores, locate
-from jaxsim.collision.convex.multicontact import features_meet
+from jaxsim.collision.convex.multicontact import corners_that_meet
 from jaxsim.collision.convex.penetration import (
     Met,
     Penetration,
@@ -41,12 +43,15 @@ from jaxsim.layout import where_asked
 
 Array = jax.Array
 
+FEW_CORNERS = 16  # of faces that are clipped with little room
+
 
 class Routine(NamedTuple):
     """What all pairs of a program have in common.
 
     served: the cores of all geoms; pairs: what they may be; iterations: most steps of each search; several: whether
-    faces and edges have a contact at each corner; facets: tables, of each of the library's rows, of `Facets`.
+    faces and edges have a contact at each corner; facets: tables, of each of the library's rows, of `Facets`; cells:
+    what to search cores of many points by.
     """
 
     served: Library
@@ -54,6 +59,7 @@ class Routine(NamedTuple):
     iterations: int
     several: bool
     facets: tuple[np.ndarray, ...] = ()
+    cells: Cells | None = None
 
 
 def convex_pairs(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: Array) -> Candidates:
@@ -71,17 +77,14 @@ def convex_pairs(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: 
     asked = lax.stop_gradient(reach) > -NO_CONTACT
 
     def third(tolerance, a, b, found):
-        return locate(*_whole(served, a, b), found, Accuracy(tolerance, routine.iterations), pairs.drums)
+        return locate(*_whole(routine, a, b), found, Accuracy(tolerance, routine.iterations), pairs.drums)
 
     def fourth(_, a: Shape, b: Shape, found: Located, reach: Array) -> tuple[Candidates, Penetration, Array]:
-        corner = _corners(served, a, b, found)
+        corner = _corners(routine, a, b, found)
         a = _without_points(a)
         exact = penetration_at(a, b, found, corner, pairs.drums)
         one = contacts_of(served, a, b, exact, reach, several=False)
-        return one, exact, features_meet(served, a, b, exact) if several else jnp.zeros((), bool)
-
-    def last(_, a: Shape, b: Shape, exact: Penetration, reach: Array) -> Candidates:
-        return contacts_of(served, _without_points(a), b, exact, reach, several)
+        return one, exact, corners_that_meet(served, a, b, exact) if several else jnp.zeros((), jnp.int32)
 
     curved = is_curved(jnp.stack([a.data.kind, b.data.kind]), jnp.stack([a.data.round, b.data.round]))
     rod = (a.data.kind == GeomType.HFIELD) & (b.data.kind == GeomType.CAPSULE)
@@ -102,22 +105,39 @@ def convex_pairs(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: 
         search = jax.vmap(where)(chosen, way, search)
     near = search.near
     found = where_asked(third)(near, tolerance, *still, search)
-    made, exact, flat = where_asked(fourth)(near, None, a, b, found, reach)
+    made, exact, meeting = where_asked(fourth)(near, None, a, b, found, reach)
     if several:
-        corners = where_asked(last)(near & flat, None, a, b, exact, reach)
-        made = jax.vmap(lambda here, *x: jax.tree.map(lambda y, z: jnp.where(here, y, z), *x))(flat, corners, made)
+        made = _at_corners(served, a, b, exact, reach, jnp.where(near, meeting, 0), made)
     return made._replace(dist=jnp.where(near[:, None], made.dist, NO_CONTACT))
+
+
+def _at_corners(
+    served: Library, a: Shape, b: Shape, exact: Penetration, reach: Array, meeting: Array, made: Candidates
+) -> Candidates:
+    """Candidates at the corners of faces that meet, in place of those that were `made`, for pairs [n] where such do.
+
+    Most faces have few corners; those that have many cost as much more.
+    """
+    most = most_corners(served)
+    for longest in sorted({min(FEW_CORNERS, most), most}):
+
+        def run(_, a: Shape, b: Shape, exact: Penetration, reach: Array, longest: int = longest) -> Candidates:
+            return contacts_of(served, _without_points(a), b, exact, reach, True, longest)
+
+        here = (meeting > (FEW_CORNERS if longest > FEW_CORNERS else 0)) & (meeting <= longest)
+        corners = where_asked(run)(here, None, a, b, exact, reach)
+        made = jax.vmap(lambda here, *x: jax.tree.map(lambda y, z: jnp.where(here, y, z), *x))(here, corners, made)
+    return made
 
 
 def _by_polytopes(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: Array, asked: Array) -> Search:
     """The features of those pairs [n] that are asked for and near, by GJK and EPA."""
-    served = routine.served
 
     def first(tolerance: Array, a: Shape, b: Shape, reach: Array):
-        return sift(*_whole(served, a, b), reach, Accuracy(tolerance, routine.iterations))
+        return sift(*_whole(routine, a, b), reach, Accuracy(tolerance, routine.iterations))
 
     def second(tolerance: Array, a: Shape, b: Shape, known: Simplex):
-        return deep(*_whole(served, a, b), known, Accuracy(tolerance, routine.iterations), routine.pairs.bumps)
+        return deep(*_whole(routine, a, b), known, Accuracy(tolerance, routine.iterations), routine.pairs.bumps)
 
     known = where_asked(first)(asked, tolerance, a, b, reach)
     near = asked & (known.state != APART)
@@ -127,11 +147,10 @@ def _by_polytopes(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance:
 
 def _by_newton(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: Array, asked: Array) -> Search:
     """The same of pairs with smooth sides, by Newton's method, and by descent where that is not exact."""
-    served = routine.served
 
     def third(tolerance: Array, a: Shape, b: Shape, found: Search):
         always = jnp.ones((), bool)
-        return descended(*_whole(served, a, b), found, Accuracy(tolerance, routine.iterations), always)
+        return descended(*_whole(routine, a, b), found, Accuracy(tolerance, routine.iterations), always)
 
     smooth = (_without_points(a), _without_points(b))
     aimed, near = where_asked(lambda _, *x: steer(*x))(asked, None, *smooth, reach)
@@ -168,9 +187,10 @@ def _without_points(shape: Shape) -> Shape:
     return shape._replace(data=shape.data._replace(point=None))
 
 
-def _whole(served: Library, a: Shape, b: Shape) -> tuple[Shape, Shape]:
+def _whole(routine: Routine, a: Shape, b: Shape) -> tuple[Shape, Shape]:
     """Two shapes with the points of their cores."""
-    first, second = (x._replace(data=x.data._replace(point=_points(served, x))) for x in (a, b))
+    points = (_points(routine.served, x) if routine.cells is None else routine.cells for x in (a, b))
+    first, second = (x._replace(data=x.data._replace(point=p)) for x, p in zip((a, b), points))
     return first, second
 
 
@@ -184,11 +204,11 @@ def _points(served: Library, shape: Shape) -> Array:
     return jnp.where(form.kind == GeomType.HFIELD, jnp.concatenate([form.point, more]), point)
 
 
-def _corners(served: Library, a: Shape, b: Shape, found: Located) -> Array:
+def _corners(routine: Routine, a: Shape, b: Shape, found: Located) -> Array:
     """Positions [2, 3, 3] (m), in the frame of each, of the points of both cores that make the feature."""
     both, number = (a, b), found.numbers()
-    listed = jnp.stack([corners(served, x.data, n) for x, n in zip(both, number)])
+    listed = jnp.stack([corners(routine.served, x.data, n) for x, n in zip(both, number)])
     if all(x.data.point is None for x in both):
         return listed
-    own = corners_of_cores(*_whole(served, a, b), found)
+    own = corners_of_cores(*_whole(routine, a, b), found)
     return jnp.where((jnp.stack([x.data.kind for x in both]) == GeomType.HFIELD)[:, None, None], own, listed)

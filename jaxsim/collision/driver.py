@@ -15,7 +15,7 @@ from jaxsim.collision.budget import CELLS, TILES, budgets_of, group_name
 from jaxsim.collision.colliders.plane_mesh import plane_mesh
 from jaxsim.collision.compact import chosen, gather
 from jaxsim.collision.convex.collider import convex
-from jaxsim.collision.convex.form import Library, is_large, library
+from jaxsim.collision.convex.form import Library, cells, is_large, library
 from jaxsim.collision.convex.penetration import met
 from jaxsim.collision.convex_pairs import Routine, convex_pairs
 from jaxsim.collision.height_field import PRISM, prisms
@@ -193,14 +193,16 @@ def _convex_tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
     if not tests:
         return []
     least = 1 if all(x.prisms is None for x in tests) else PRISM
-    served = library(m.topology, tuple(np.unique(np.concatenate([x.among for x in tests])).tolist()), least)
+    among = tuple(np.unique(np.concatenate([x.among for x in tests])).tolist())
+    served = library(m.topology, among, least)
     several = not m.opt.disables(DisableBit.MULTICCD) and any(_count(m, x.kinds) > 1 for x in tests)
     geoms = np.flatnonzero((served.row >= 0) & (m.geom_type == GeomType.MESH))
     few = not any(is_large(m.topology, int(g)) for g in geoms)
     few = few and all(is_whole(m.topology, int(i)) for i in m.geom_dataid[geoms])
     pairs = met((x.kinds for x in tests), few)
     tables = facets(m.topology, served.row) if pairs.pins else ()
-    routine = Routine(served, pairs, m.opt.ccd_iterations, several, tables)
+    searched = cells(m.topology, among) if least == 1 else None
+    routine = Routine(served, pairs, m.opt.ccd_iterations, several, tables, searched)
     a, b = (formed(m, d, _joined([x.geoms[i] for x in tests]), served, points=False) for i in (0, 1))
     if least > 1:
         a = jax.tree.map(lambda *x: jnp.concatenate(x), *(_with_room(m, d, x, served) for x in tests))

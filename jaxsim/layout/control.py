@@ -33,7 +33,7 @@ def _while(eqn, values, n):
         return [jnp.where(_before(active, len(s)), spread(b, n), a) for a, b, s in zip(carry, new, shapes)]
 
     first = [spread(v, n) for v in start]
-    return [World(x) for x in lax.while_loop(lambda c: _any_by_product(cond(c)), step, first)]
+    return [World(x) for x in lax.while_loop(lambda c: any_by_product(cond(c)), step, first)]
 
 
 def _queue(p, cond_consts: list, body_consts: list, start: list, n: int) -> list[World]:
@@ -65,7 +65,7 @@ def _before(active: Array, ndim: int) -> Array:
     return active.reshape(*lead, *(1,) * (ndim - len(lead)), n)
 
 
-def _any_by_product(active):
+def any_by_product(active):
     """Whether any world is active, as a product of matrices.
 
     XLA's CPU backend makes one kernel of a small loop without such products, with other roundings; whether a loop
@@ -115,7 +115,7 @@ def _run_if_any(flags, run, operands, nothing):
         rounds, arrays = lax.optimization_barrier((state[0], [v.array if w else v for v, w in zip(operands, worlds)]))
         return rounds - 1, run([World(x) if w else x for x, w in zip(arrays, worlds)])
 
-    rounds = _any_by_product(flags).astype(jnp.int32)
+    rounds = any_by_product(flags).astype(jnp.int32)
     return lax.while_loop(lambda s: s[0] > 0, once, (rounds, nothing))[1]
 
 

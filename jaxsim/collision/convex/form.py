@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsim.collision.compact import gather
+from jaxsim.collision.convex.cells import Cells
 from jaxsim.collision.convex.polygons import BITS, Polygons, at_index, polygons_of
 from jaxsim.collision.hulls import filled_up, hull_numbers
 from jaxsim.core.enums import GeomType as G
@@ -33,7 +34,7 @@ MANY = 32  # points from which a core is a large one: those of others are then n
 class Form(NamedTuple):
     """One geom, in its own frame; all but `kind` and `row` follow from its sizes."""
 
-    point: Any  # [n, 3] m, of the core, the first one fills up; None where only the search needs them
+    point: Any  # [n, 3] m, of the core, the first one fills up, or Cells; None where only the search needs them
     round: Array  # [3] m, semi-axes of the ellipsoid
     scale: Array  # [3] m, of a box's and a cylinder's polygons and core; 1 for meshes
     radius: Array  # [] m, by which the geom is larger still
@@ -67,6 +68,13 @@ def library(t: Topology, geoms: tuple[int, ...], least: int = 1) -> Library:
     """The cores of some geoms, all with as many points as the largest has, and at least so many."""
     key = [int(t.geom_dataid[g]) if t.geom_type[g] == G.MESH else -1 - int(t.geom_type[g]) for g in geoms]
     return _library(t, t.geom_type, geoms, key, least)
+
+
+@per_topology
+def cells(t: Topology, geoms: tuple[int, ...]) -> Cells | None:
+    """What to search the cores of their library by; None where all are small."""
+    unit = library(t, geoms).unit
+    return Cells(unit, MANY) if unit.shape[1] > MANY else None
 
 
 @per_topology

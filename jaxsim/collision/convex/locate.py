@@ -76,8 +76,8 @@ def locate(a: Shape, b: Shape, found: Search, accuracy: Accuracy, drums: bool) -
 def corners_of_cores(a: Shape, b: Shape, found: Located) -> Array:
     """Positions [2, 3, 3] (m), in the frame of each, of the points of both cores that make the feature."""
     number = found.numbers()
-    points = jnp.stack([a.data.point, b.data.point])
-    return jnp.stack([core_points(points, number[:, i]) for i in range(3)], axis=1)
+    both = jax.tree.map(lambda *x: jnp.stack(x), a.data, b.data)
+    return jnp.stack([core_points(both, number[:, i]) for i in range(3)], axis=1)
 
 
 def patches(
@@ -129,7 +129,7 @@ def _refine(shapes: Difference, found: Search, accuracy: Accuracy, drums: bool) 
     """
     always = jnp.ones((), bool)
     number = found.numbers()
-    corner = jnp.stack([core_points(shapes.forms.point, number[:, i]) for i in range(3)], axis=1)
+    corner = jnp.stack([core_points(shapes.forms, number[:, i]) for i in range(3)], axis=1)
 
     def step(t: _Trial) -> _Trial:
         made = touch(t.next, *patches(shapes, found, corner, t.next, t.slid, always, drums))

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsim.algebra import vector
+from jaxsim.collision.convex.cells import Cells
 from jaxsim.collision.convex.form import MANY, Form
 from jaxsim.collision.shape import safe_norm
 
@@ -16,13 +17,19 @@ def support(forms: Form, direction: Array) -> tuple[Array, Array]:
 
     Shapes count without their radius.
     """
+    if isinstance(forms.point, Cells):
+        best, unit = forms.point.furthest(forms.row, forms.scale * direction)
+        return forms.scale * unit + ellipsoid_point(forms.round, direction), best
     height = vector.dot(forms.point, direction[:, None])
     best = jnp.argmax(height, axis=1).astype(jnp.int32)
-    return core_points(forms.point, best) + ellipsoid_point(forms.round, direction), best
+    return core_points(forms, best) + ellipsoid_point(forms.round, direction), best
 
 
-def core_points(points: Array, index: Array) -> Array:
-    """Of two lists of points [2, n, 3] one each [2, 3]."""
+def core_points(forms: Form, index: Array) -> Array:
+    """Of the cores of two shapes one point each [2, 3] (m), by their numbers [2]."""
+    points = forms.point
+    if isinstance(points, Cells):
+        return forms.scale * points.points(forms.row, index, forms.scale.dtype)
     n = points.shape[1]
     if n > MANY:
         flat = points.reshape(2 * n, 3)
