@@ -8,7 +8,7 @@ from jax import lax
 from jaxsim.algebra import vector
 from jaxsim.collision.convex.polygons import at_index
 from jaxsim.collision.convex.quadrilateral import largest_quadrilateral
-from jaxsim.collision.shape import Candidates, Hull, Shape, detected, make_frame, to_world
+from jaxsim.collision.shape import Candidates, Hull, Shape, detected, to_world
 
 Array = jax.Array
 
@@ -55,7 +55,6 @@ def _corners(hull: Hull, down: Array) -> tuple[Array, Array]:
     order = np.arange(n, dtype=np.int32)
     here = (corner(jnp.minimum(order, count - 1)) == lowest) & (order < count)
     start = jnp.sum(jnp.where(here, order, 0), dtype=jnp.int32)
-    axes = make_frame(at_index(normals, flattest)[None], jnp.zeros((1, 3), down.dtype))[0, 1:]
 
     def vertex(place: Array) -> Array:
         """The vertices at places [k] of the face, counted from the lowest one."""
@@ -63,7 +62,7 @@ def _corners(hull: Hull, down: Array) -> tuple[Array, Array]:
         return corner(jnp.where(place >= count, place - count, place))
 
     def point(place: Array) -> Array:
-        return vector.matvec(axes[None], _vertices(hull, vertex(place)))
+        return _vertices(hull, vertex(place))
 
     chosen = jnp.arange(4, dtype=jnp.int32)
     if n > 4:

@@ -175,7 +175,7 @@ def _choose(polygon: Array, sides: Array, up: Array, count: Array, nsides: Array
     found = corners(ring, height)
     places = ring.ends[:, 0]
     four = largest_quadrilateral(
-        lambda i: at_index(places, at_index(found.slot, i))[:, :2], found.total, 16 * len(places), up.dtype
+        lambda i: at_index(places, at_index(found.slot, i)), found.total, 16 * len(places), up.dtype
     )
     slot = at_index(found.slot, jnp.minimum(four, len(places) - 1))
     ends, many = _ends(at_index(places, found.slot[:4]), found.total), (count == 2) & (found.total > 2)

@@ -19,6 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jaxsim.algebra import vector
+
 Array = jax.Array
 
 # state s moves corner s % 4 of a, b, c, d; those from SHIFT_A on do so whatever the area
@@ -32,7 +34,7 @@ def largest_quadrilateral(
     """Which corners [4] of a polygon of `count` [] corners to keep; the first four if there are no more.
 
     Args:
-        point: gives the places [k, 2] of corners [k].
+        point: gives the places [k, 3] of corners [k].
         steps: at most this many are made.
         dtype: of the places.
         with_first: the first corner is kept, the walk ends where a would move on.
@@ -67,9 +69,9 @@ def largest_quadrilateral(
 
 
 def _area(place: Array) -> Array:
-    """Twice the area of a quadrilateral [4, 2], from its diagonals."""
+    """Twice the area of a quadrilateral [4, 3], which may not be quite flat, from its diagonals."""
     diagonal = place[2:] - place[:2]
-    return jnp.abs(diagonal[0, 0] * diagonal[1, 1] - diagonal[0, 1] * diagonal[1, 0])
+    return vector.norm(vector.cross(diagonal[0], diagonal[1]))
 
 
 def _after(what: Array, better: Array, corner: Array, moved: Array) -> Array:
