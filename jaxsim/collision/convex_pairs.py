@@ -14,11 +14,10 @@ from jax import lax
 
 from jaxsim.collision.convex.cells import Cells
 from jaxsim.collision.convex.collider import contacts_of
-from jaxsim.collision.convex.features import most_corners
 from jaxsim.collision.convex.form import Library, corners
 from jaxsim.collision.convex.gjk import APART, OVERLAP, Simplex
 from jaxsim.collision.convex.locate import Accuracy, Located, Search, corners_of_cores, locate
-from jaxsim.collision.convex.multicontact import corners_that_meet
+from jaxsim.collision.convex.multicontact import features_meet
 from jaxsim.collision.convex.penetration import (
     Met,
     Penetration,
@@ -42,8 +41,6 @@ from jaxsim.core.enums import GeomType
 from jaxsim.layout import where_asked
 
 Array = jax.Array
-
-FEW_CORNERS = 16  # of faces that are clipped with little room
 
 
 class Routine(NamedTuple):
@@ -84,7 +81,10 @@ def convex_pairs(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: 
         a = _without_points(a)
         exact = penetration_at(a, b, found, corner, pairs.drums)
         one = contacts_of(served, a, b, exact, reach, several=False)
-        return one, exact, corners_that_meet(served, a, b, exact) if several else jnp.zeros((), jnp.int32)
+        return one, exact, features_meet(served, a, b, exact) if several else jnp.zeros((), bool)
+
+    def last(_, a: Shape, b: Shape, exact: Penetration, reach: Array) -> Candidates:
+        return contacts_of(served, _without_points(a), b, exact, reach, several)
 
     curved = is_curved(jnp.stack([a.data.kind, b.data.kind]), jnp.stack([a.data.round, b.data.round]))
     rod = (a.data.kind == GeomType.HFIELD) & (b.data.kind == GeomType.CAPSULE)
@@ -105,29 +105,11 @@ def convex_pairs(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: 
         search = jax.vmap(where)(chosen, way, search)
     near = search.near
     found = where_asked(third)(near, tolerance, *still, search)
-    made, exact, meeting = where_asked(fourth)(near, None, a, b, found, reach)
+    made, exact, flat = where_asked(fourth)(near, None, a, b, found, reach)
     if several:
-        made = _at_corners(served, a, b, exact, reach, jnp.where(near, meeting, 0), made)
+        corners = where_asked(last)(near & flat, None, a, b, exact, reach)
+        made = jax.vmap(lambda here, *x: jax.tree.map(lambda y, z: jnp.where(here, y, z), *x))(flat, corners, made)
     return made._replace(dist=jnp.where(near[:, None], made.dist, NO_CONTACT))
-
-
-def _at_corners(
-    served: Library, a: Shape, b: Shape, exact: Penetration, reach: Array, meeting: Array, made: Candidates
-) -> Candidates:
-    """Candidates at the corners of faces that meet, in place of those that were `made`, for pairs [n] where such do.
-
-    Most faces have few corners; those that have many cost as much more.
-    """
-    most = most_corners(served)
-    for longest in sorted({min(FEW_CORNERS, most), most}):
-
-        def run(_, a: Shape, b: Shape, exact: Penetration, reach: Array, longest: int = longest) -> Candidates:
-            return contacts_of(served, _without_points(a), b, exact, reach, True, longest)
-
-        here = (meeting > (FEW_CORNERS if longest > FEW_CORNERS else 0)) & (meeting <= longest)
-        corners = where_asked(run)(here, None, a, b, exact, reach)
-        made = jax.vmap(lambda here, *x: jax.tree.map(lambda y, z: jnp.where(here, y, z), *x))(here, corners, made)
-    return made
 
 
 def _by_polytopes(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: Array, asked: Array) -> Search:

@@ -170,6 +170,17 @@ def test_there_is_room_for_a_robot_on_a_height_field_and_for_a_puzzle():
     assert resting_contacts(js.load(f"<mujoco><worldbody>{balls}</worldbody></mujoco>")) == 3
 
 
+def test_heaps_have_room_beside_walls_and_for_near_meshes():
+    """Of a rare kind, as many as lie against a single wall; of meshes, more pairs than touch."""
+    corners = "0 0 0 .1 0 0 0 .1 0 0 0 .1"
+    ball, stone = '<geom size=".05"/>', '<geom type="mesh" mesh="m"/>'
+    scene = """<mujoco><asset><mesh name="m" vertex="{}"/></asset><worldbody><geom type="capsule" size=".1 2"/>
+      <replicate count="200" offset=".2 0 0"><body pos="1 0 0"><freejoint/>{}</body></replicate></worldbody></mujoco>"""
+    rooms = [{k: v.size for k, v in js.budgets(js.load(scene.format(corners, x))).items()} for x in (ball, stone)]
+    assert rooms[0]["sphere - capsule"] >= 100
+    assert rooms[1]["mesh - mesh"] > rooms[1]["contacts"] > 0
+
+
 def test_what_geoms_reach_to():
     """Against points all over their surfaces; a mesh has its centre beside its box's."""
     rng = np.random.default_rng(0)

@@ -29,12 +29,9 @@ def convex(served: Library, a: Shape, b: Shape, margin: Array, accuracy: Accurac
     return contacts_of(served, a, b, found, margin, several)
 
 
-def contacts_of(
-    served: Library, a: Shape, b: Shape, found: Penetration, margin: Array, several: bool, longest: int | None = None
-) -> Candidates:
-    """Candidates [4] of two geoms of which it is known where they are nearest; arguments as of `convex`, and `longest`
-    as of `multicontact`."""
-    contacts = multicontact(served, a, b, found, margin, longest) if several else single(a, found)
+def contacts_of(served: Library, a: Shape, b: Shape, found: Penetration, margin: Array, several: bool) -> Candidates:
+    """Candidates [4] of two geoms of which it is known where they are nearest; arguments as of `convex`."""
+    contacts = multicontact(served, a, b, found, margin) if several else single(a, found)
     return contacts._replace(dist=detected(contacts.dist, margin))
 
 

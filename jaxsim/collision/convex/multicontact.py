@@ -52,9 +52,7 @@ def contacts_per_pair(kind1: int, kind2: int) -> int:
     return 1
 
 
-def multicontact(
-    served: Library, a: Shape, b: Shape, found: Penetration, margin: Array, longest: int | None = None
-) -> Candidates:
+def multicontact(served: Library, a: Shape, b: Shape, found: Penetration, margin: Array) -> Candidates:
     """All contacts of two shapes, from the deepest one: Candidates [4].
 
     Args:
@@ -62,13 +60,12 @@ def multicontact(
         a, b: the geoms, whose data are forms.
         found: where they are nearest; its dist is the first contact's where no features meet.
         margin: [] distance (m) up to which corners count.
-        longest: the most corners that the faces that meet have, by default those of any face.
     """
     a, b, origin, middle = _about_contact(a, b, found)
     one, two = _features(served, a, b, found, middle)
     meeting = _meeting(*lax.stop_gradient((one, two, found.normal)))
     both = jax.tree.map(lambda x, y: jnp.stack([x, y]), a, b)
-    longest = longest or most_corners(served)
+    longest = most_corners(served)
     faces, counts = jax.vmap(lambda s, f: corners_of(s, f, longest, served.polygons))(both, meeting.number)
     face1, face2, count1, count2 = faces[0], faces[1], counts[0], counts[1]
 
@@ -86,14 +83,11 @@ def multicontact(
     return _contacts(point, wanted, (sides[0], up, other), meeting.kind, found, (origin, middle))
 
 
-def corners_that_meet(served: Library, a: Shape, b: Shape, found: Penetration) -> Array:
-    """Of the faces, or the edge and the face, that meet where two shapes are nearest the most corners that one has [];
-    zero if nothing meets, so that there is but one contact."""
+def features_meet(served: Library, a: Shape, b: Shape, found: Penetration) -> Array:
+    """Whether [] faces, or an edge and a face, meet where two shapes are nearest; if not there is but one contact."""
     a, b, found = lax.stop_gradient((a, b, found))
     a, b, _, middle = _about_contact(a, b, found)
-    meeting = _meeting(*_features(served, a, b, found, middle), found.normal)
-    counts = jnp.where(jnp.any(meeting.normal, axis=1), at_index(served.polygons.corner_num, meeting.number), 2)
-    return jnp.where(meeting.kind > 0, jnp.max(counts), 0).astype(jnp.int32)
+    return _meeting(*_features(served, a, b, found, middle), found.normal).kind > 0
 
 
 def _about_contact(a: Shape, b: Shape, found: Penetration) -> tuple[Shape, Shape, Array, Array]:
