@@ -66,10 +66,14 @@ def test_the_hard_law_ends_there(scenes):
     both = np.asarray(end.solver_converged & near[0].solver_converged & near[1].solver_converged)
     assert both.sum() >= 47  # of the others no solution was found by one law or the other
     limit = (10 * near[1].qvel - near[0].qvel) / 9
-    away, before = (np.abs(end.qvel - qvel).max(axis=1)[both] for qvel in (limit, near[0].qvel))
-    # Coulomb's conditions may have several solutions: in one of these scenes the laws end at different ones, 2 m/s apart
-    other = away > 0.1
-    assert other.sum() <= 1
+    away, before, moved = (
+        np.abs(one.qvel - qvel).max(axis=1)[both]
+        for one, qvel in ((end, limit), (end, near[0].qvel), (near[1], near[0].qvel))
+    )
+    # Coulomb's conditions may have several solutions: in one of these scenes the laws end at different ones, 2 m/s apart,
+    # and rounding may decide so for another. Both are solutions: one to 1e-10, and the path has come to its end
+    other = away > 1e-3
+    assert other.sum() <= 2 and moved.max() < 1e-4
     assert away[~other].max() < 1e-6 < before[~other].max()
 
 
