@@ -47,7 +47,7 @@ class Routine(NamedTuple):
     """What all pairs of a program have in common.
 
     served: the cores of all geoms; pairs: what they may be; iterations: most steps of each search; several: whether
-    faces and edges have a contact at each corner; facets: tables, of each of the library's rows, of `Facets`; cells:
+    faces and edges have a contact at each corner; facets: tables, of each of its meshes, of `Facets`; cells:
     what to search cores of many points by.
     """
 
@@ -158,7 +158,8 @@ def _on_meshes(routine: Routine, a: Shape, b: Shape, reach: Array, asked: Array)
 
     def run(_: None, a: Shape, b: Shape, reach: Array) -> Search:
         tables = [jnp.asarray(x, reach.dtype if x.dtype.kind == "f" else jnp.int32) for x in routine.facets]
-        facets = Facets(*(of_mesh(x, b.data.row) for x in tables))
+        first = len(routine.served.unit) - len(tables[0])  # meshes have the library's last rows
+        facets = Facets(*(of_mesh(x, jnp.maximum(b.data.row - first, 0)) for x in tables))
         return on_mesh(a, b, facets, reach)
 
     found = where_asked(run)(asked, None, _without_points(a), _without_points(b), reach)

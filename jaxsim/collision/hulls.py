@@ -4,6 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsim.collision.convex.polygons import polygons_of
+from jaxsim.collision.convex.rods import spanned
 from jaxsim.collision.shape import Hull
 from jaxsim.core.enums import GeomType
 from jaxsim.core.model import Model
@@ -61,12 +62,12 @@ def _solid(t: Topology, mesh: int) -> tuple[np.ndarray, ...]:
 
 
 def facets(t: Topology, row: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Tables of the fields of `Facets`, filled up, of each row of a library [n], from the rows of all geoms [ngeom].
+    """Tables of the fields of `Facets`, filled up, of a library's meshes [n], whose rows are its last ones.
 
-    Rows that are of no mesh have another's.
+    From the rows of all geoms [ngeom].
     """
     meshes = {int(row[g]): int(t.geom_dataid[g]) for g in np.flatnonzero((row >= 0) & (t.geom_type == GeomType.MESH))}
-    return _stacked([_facets(t, meshes.get(i, next(iter(meshes.values())))) for i in range(row.max() + 1)])
+    return _stacked([_facets(t, meshes[i]) for i in sorted(meshes)])
 
 
 @per_topology
@@ -103,11 +104,12 @@ def _facets(t: Topology, mesh: int) -> tuple[np.ndarray, ...]:
     corner = np.array([x for fan in fans for x in fan])
     face = vert[corner]
     area = np.linalg.norm(np.cross(face[:, 1] - face[:, 0], face[:, 2] - face[:, 0]), axis=1)
-    corner = corner[area > 1e-9 * area.max()]
+    some = area > 1e-9 * area.max()
+    corner, face = corner[some], face[some]
     edges = _edges(t, mesh)
     end = np.array(list(edges))
     corners, ends = (np.vectorize(place.__getitem__)(x).astype(np.int32) for x in (corner, end))
-    return vert[corner], corners, vert[end], ends, np.array(list(edges.values()))
+    return face, corners, *spanned(face), vert[end], ends, np.array(list(edges.values()))
 
 
 def sizes(t: Topology, geom: np.ndarray) -> list[int]:

@@ -35,7 +35,9 @@ def test_furthest_points_are_those_of_all(rng, dtype):
     table = cells.Cells(unit, 32)
     row = rng.integers(0, len(unit), COUNT).astype(np.int32)
     direction = rng.normal(size=(COUNT, 3))
-    direction[:300] = np.sign(direction[:300]) * rng.integers(0, 2, (300, 3))  # along axes, edges and diagonals, or zero
+    direction[:300] = np.sign(direction[:300]) * rng.integers(
+        0, 2, (300, 3)
+    )  # along axes, edges and diagonals, or zero
     heights = np.einsum("kni,ki->kn", unit[row], direction)
     programs = (
         jax.vmap(table.furthest),

@@ -77,8 +77,7 @@ def test_meshes(rng, points):
     )
     served, size = library(m.topology, (0, 1)), jnp.asarray(m.geom_size)
     assert is_whole(m.topology, 0)
-    row = int(served.row[1])
-    table = Facets(*(jnp.asarray(x[row]) for x in facets(m.topology, served.row)))
+    table = Facets(*(jnp.asarray(x[0]) for x in facets(m.topology, served.row)))
     capsule, mesh = (jax.tree.map(lambda x, i=i: x[i], forms(served, size, np.array([0, 1]))) for i in (0, 1))
     found = lambda a, b, reach: on_mesh(a, b, table, reach)  # noqa: E731
     _beside_search(rng, found, _shape(capsule, size[0]), _shape(mesh, size[1]), 0)

@@ -17,11 +17,7 @@ from jaxsim.collision.shape import Candidates, Shape, detected, pick, safe_norm,
 
 Array = jax.Array
 
-# corners are those of the base and then those of the top, both counterclockwise seen from above
-TURNED = np.array([0, 2, 1, 3, 5, 4])
-EDGES = np.array([[0, 1], [1, 2], [2, 0], [3, 4], [4, 5], [5, 3], [0, 3], [1, 4], [2, 5]])
-# four corners of each face, counterclockwise seen from outside; of triangles the last one twice
-FACES = np.array([[3, 4, 5, 5], [0, 2, 1, 1], [0, 1, 4, 3], [1, 2, 5, 4], [2, 0, 3, 5]])
+NEXT = np.array([1, 2, 0])
 
 
 class Solid(NamedTuple):
@@ -51,9 +47,8 @@ class _Faces(NamedTuple):
 
 def prism_sphere(a: Shape, b: Shape, margin: Array) -> Candidates:
     """Candidates [1]. The data of a are a form, of whose points the first six are the prism's corners."""
-    corner, centre = _counterclockwise(a.data.point[:6]), vector.matvec_t(a.mat, b.pos - a.pos)
-    faces = _over(centre, *(take(corner, FACES[:, i]) for i in range(4)))
-    gap, outward = _nearest(centre, faces, _on_edges(centre, take(corner, EDGES[:, 0]), take(corner, EDGES[:, 1])))
+    centre = vector.matvec_t(a.mat, b.pos - a.pos)
+    gap, outward = _nearest(centre, *_of_prism(a.data.point[:3], a.data.point[3:6], centre))
     return _contact(b, gap, to_world(a.mat, outward), 1, margin)
 
 
@@ -102,24 +97,37 @@ def _least(x: Array) -> Array:
     return np.arange(len(x), dtype=np.int32) == jnp.argmin(lax.stop_gradient(x)).astype(jnp.int32)
 
 
-def _counterclockwise(corner: Array) -> Array:
-    """The corners [6, 3] of a prism in the order that EDGES and FACES have."""
-    one, other = corner[1, :2] - corner[0, :2], corner[2, :2] - corner[0, :2]
-    return jnp.where(one[0] * other[1] - one[1] * other[0] > 0, corner, take(corner, TURNED))
+def _of_prism(base: Array, top: Array, x: Array) -> tuple[_Faces, Array]:
+    """Where a point [3] is over the faces of a prism, and the points of its edges that are nearest to it [9, 3] (m).
 
+    Corners [3, 3] (m) are those of the base, of one height, and those over them. What is upright is a matter of the
+    plane; which way round the corners are does not matter.
+    """
+    start, z, floor, lid = base[:, :2], x[2], base[:1, 2], top[:, 2]
+    edge, way = take(start, NEXT) - start, x[None, :2] - start
+    turn = jnp.where(edge[0, 0] * edge[1, 1] - edge[0, 1] * edge[1, 0] > 0, 1, -1).astype(x.dtype)
+    length = safe_norm(edge)
+    sideways = turn * jnp.concatenate([edge[:, 1:], -edge[:, :1]], axis=1) / length
+    beyond, place = vector.dot(sideways, way), vector.dot(way, edge) / vector.dot(edge, edge)
+    under = lid + place * (take(lid, NEXT) - lid) - z
+    beside = (place >= 0) & (place <= 1) & (under >= 0) & (z >= floor)
 
-def _over(x: Array, *corners: Array) -> _Faces:
-    """Where a point [3] is over faces of so many corners [n, 3] each."""
-    a, b, c = corners[:3]
-    across = vector.cross(b - a, c - a)
-    normal = across / safe_norm(across)
-    sides = zip(corners, (*corners[1:], a))
-    beside = jnp.stack([vector.dot(vector.cross(normal, q - p), x[None] - p) for p, q in sides])
-    return _Faces(normal, vector.dot(normal, x[None] - a), jnp.all(beside >= 0, axis=0))
-
-
-def _on_edges(x: Array, a: Array, b: Array) -> Array:
-    """The points of edges from a to b [n, 3] that are nearest to a point [3]."""
-    edge = b - a
-    t = vector.dot(x[None] - a, edge) / vector.dot(edge, edge)
-    return a + jnp.clip(t, 0, 1)[:, None] * edge
+    slope, from_top = take(top, NEXT) - top, x[None] - top
+    one, other = slope[0], -slope[2]
+    across = vector.cross(one, other)
+    upward = turn * across / safe_norm(across)
+    dual = jnp.stack([vector.cross(other, across), vector.cross(across, one)]) / jnp.sum(across * across)
+    weight = vector.dot(dual, from_top[:1])
+    over = jnp.all(weight >= 0) & (jnp.sum(weight) <= 1)
+    down = jnp.asarray([[0, 0, -1]], x.dtype)
+    faces = _Faces(
+        jnp.concatenate([jnp.concatenate([sideways, jnp.zeros_like(length)], axis=1), upward[None], down]),
+        jnp.concatenate([beyond, jnp.sum(upward * from_top[0], keepdims=True), floor - z]),
+        jnp.concatenate([beside, over[None], jnp.all(beyond <= 0, keepdims=True)]),
+    )
+    along = jnp.clip(vector.dot(from_top, slope) / vector.dot(slope, slope), 0, 1)
+    flat = start + jnp.clip(place, 0, 1)[:, None] * edge
+    level = jnp.broadcast_to(floor, lid.shape)
+    low = jnp.concatenate([flat, level[:, None]], axis=1)
+    upright = jnp.concatenate([start, jnp.clip(z, level, lid)[:, None]], axis=1)
+    return faces, jnp.concatenate([low, top + along[:, None] * slope, upright])

@@ -13,8 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsim.algebra import vector
+from jaxsim.algebra.arrays import namespace
 from jaxsim.algebra.select import take
 from jaxsim.collision.shape import safe_norm
+from jaxsim.core.enums import MINVAL
 
 Array = jax.Array
 
@@ -30,11 +32,14 @@ TURNED = np.array([0, 2, 1, 3, 5, 4])  # the same corners, if they were clockwis
 class Facets(NamedTuple):
     """Of a polyhedron the corners of triangles [f, 3, 3] (m), counterclockwise seen from outside, with numbers [f, 3].
 
-    And the ends of edges [e, 2, 3] (m), with numbers [e, 2] and the outward unit normals on both sides [e, 2, 3].
+    And what `spanned` gives of them, and the ends of edges [e, 2, 3] (m), with numbers [e, 2] and the outward unit
+    normals on both sides [e, 2, 3].
     """
 
     face: Array
     corner: Array
+    normal: Array
+    dual: Array
     edge: Array
     end: Array
     beside: Array
@@ -63,26 +68,37 @@ def facets_of_prism(corner: Array) -> Facets:
     number = jnp.where(right, np.arange(6, dtype=np.int32), TURNED.astype(np.int32))
     face = jnp.stack([take(point, PRISM_FACES[:, i]) for i in range(3)], axis=1)
     edge = jnp.stack([take(point, PRISM_EDGES[:, i]) for i in range(2)], axis=1)
-    normal = _normals(face)
+    normal, dual = spanned(face)
     beside = jnp.stack([take(normal, PRISM_SIDES[:, i]) for i in range(2)], axis=1)
     corners, ends = (
         jnp.stack([take(number, x[:, i]) for i in range(x.shape[1])], axis=1) for x in (PRISM_FACES, PRISM_EDGES)
     )
-    return Facets(face, corners, edge, ends, beside)
+    return Facets(face, corners, normal, dual, edge, ends, beside)
 
 
-def _normals(face: Array) -> Array:
-    """Outward unit normals [f, 3] of triangles [f, 3, 3]."""
-    across = vector.cross(face[:, 1] - face[:, 0], face[:, 2] - face[:, 0])
-    return across / safe_norm(across)
+def spanned(face: Array) -> tuple[Array, Array]:
+    """Outward unit normals [f, 3] of triangles [f, 3, 3] (m), of numpy or of JAX, and vectors [f, 2, 3] (1/m).
+
+    The products of the latter with the way from a triangle's first corner to a point are the weights of its other two
+    corners at the point's foot.
+    """
+    xp, one, other = namespace(face), face[:, 1] - face[:, 0], face[:, 2] - face[:, 0]
+    across = vector.cross(one, other)
+    length = xp.maximum(vector.norm(across), MINVAL)[:, None]
+    normal = across / length
+    return normal, xp.stack([vector.cross(other, normal), vector.cross(normal, one)], axis=1) / length[..., None]
 
 
 def rod_meets(facets: Facets, centre: Array, half: Array) -> Met:
     """Where the axis from centre - half to centre + half, [3] (m) in the frame of a polyhedron, meets this."""
-    triangle, normal = [facets.face[:, i] for i in range(3)], _normals(facets.face)
-    dtype = centre.dtype
-    tip = jnp.stack([centre - half, centre + half])
-    over = jnp.stack([vector.dot(normal, x[None] - triangle[0]) for x in tip])  # [2, f]
+    dtype, dual = centre.dtype, facets.dual
+    from_first = centre[None] - facets.face[:, 0]
+    over, first, second = (
+        jnp.stack([middle - more, middle + more])  # [2, f], of both ends
+        for middle, more in (
+            (vector.dot(x, from_first), vector.dot(x, half[None])) for x in (facets.normal, dual[:, 0], dual[:, 1])
+        )
+    )
     p = facets.edge[:, 0]
     edge = facets.edge[:, 1] - p
     one, other = facets.beside[:, 0], facets.beside[:, 1]
@@ -108,7 +124,7 @@ def rod_meets(facets: Facets, centre: Array, half: Array) -> Met:
     s, t = _nearest(p, edge, centre, half)
     gap = centre[None] + s[:, None] * half[None] - p - t[:, None] * edge
     beside = vector.dot(gap, gap)
-    inside = jnp.stack([_within(triangle, normal, x) for x in tip]) & (over > 0)
+    inside = (first >= 0) & (second >= 0) & (first + second <= 1) & (over > 0)
     big = jnp.asarray(jnp.finfo(dtype).max, dtype)
     above = jnp.where(inside, over * over, big)  # [2, f]
     nearest_edge, near_edge_hot = _most(-beside)
@@ -121,7 +137,8 @@ def rod_meets(facets: Facets, centre: Array, half: Array) -> Met:
     edge_hot = jnp.where(apart, near_edge_hot, edge_hot)
     upper = jnp.where(apart, high, jnp.any(face_hot & lower))
     by_face = jnp.where(apart, face_is_nearer, face >= crossing)
-    at_face = _at_face(facets, normal, face_hot, centre + jnp.where(upper, half, -half), upper)
+    at_end = [jnp.where(upper, x[1], x[0]) for x in (over, first, second)]
+    at_face = _at_face(facets, face_hot, upper, _of(face_hot, jnp.stack(at_end, axis=1)))
     way = jnp.where(apart, gap, way)
     at_edge = _at_edge(
         facets, edge_hot, _of(edge_hot, way), _of(edge_hot, gap), _of(edge_hot, jnp.stack([s, t], axis=1))
@@ -129,12 +146,16 @@ def rod_meets(facets: Facets, centre: Array, half: Array) -> Met:
     return jax.tree.map(lambda x, y: jnp.where(by_face, x, y), at_face, at_edge)
 
 
-def _at_face(facets: Facets, normals: Array, hot: Array, end: Array, upper: Array) -> Met:
-    """Where an end [3] (m) of the axis, the upper one or not [], meets the face of a mask [f], of normals [f, 3]."""
-    normal, corner = _of(hot, normals), _of(hot, facets.face.reshape(-1, 9)).reshape(3, 3)
+def _at_face(facets: Facets, hot: Array, upper: Array, at: Array) -> Met:
+    """Where an end of the axis, the upper one or not [], meets the face of a mask [f].
+
+    `at` [3] are its height (m) over the face, and the weights of the face's last two corners at its foot.
+    """
+    normal, corner = _of(hot, facets.normal), _of(hot, facets.face.reshape(-1, 9)).reshape(3, 3)
     number = jnp.sum(jnp.where(hot[:, None], facets.corner, 0), axis=0, dtype=jnp.int32)
-    place = jnp.broadcast_to(jnp.where(upper, 1, -1).astype(end.dtype)[None], (3,))
-    return Met(normal, jnp.sum(normal * (end - corner[0])), place, corner, number, _barycentric(corner, end))
+    place = jnp.broadcast_to(jnp.where(upper, 1, -1).astype(at.dtype)[None], (3,))
+    weight = jnp.stack([1 - at[1] - at[2], at[1], at[2]])
+    return Met(normal, at[0], place, corner, number, weight)
 
 
 def _at_edge(facets: Facets, hot: Array, way: Array, gap: Array, where: Array) -> Met:
@@ -175,21 +196,3 @@ def _nearest(p: Array, edge: Array, centre: Array, half: Array) -> tuple[Array, 
     t = jnp.clip((on_edge + jnp.clip(s, -1, 1) * c) / b, 0, 1)
     s = jnp.clip((t * c - on_axis) / a, -1, 1)
     return s, jnp.clip((on_edge + s * c) / b, 0, 1)
-
-
-def _within(triangle: list[Array], normal: Array, x: Array) -> Array:
-    """Over which triangles [f] a point [3] is."""
-    a, b, c = triangle
-    sides = ((a, b), (b, c), (c, a))
-    return jnp.all(jnp.stack([vector.dot(vector.cross(normal, q - p), x[None] - p) >= 0 for p, q in sides]), axis=0)
-
-
-def _barycentric(triangle: Array, x: Array) -> Array:
-    """Weights [3] of the corners of a triangle [3, 3] at the foot of a point [3]."""
-    a, b, c = triangle[0], triangle[1], triangle[2]
-    one, other, way = b - a, c - a, x - a
-    d11, d12, d22 = jnp.sum(one * one), jnp.sum(one * other), jnp.sum(other * other)
-    w1, w2 = jnp.sum(way * one), jnp.sum(way * other)
-    det = d11 * d22 - d12 * d12
-    v, w = (d22 * w1 - d12 * w2) / det, (d11 * w2 - d12 * w1) / det
-    return jnp.stack([1 - v - w, v, w])
