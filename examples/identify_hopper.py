@@ -75,7 +75,7 @@ def arguments(text: str, trajectories: int, out: str) -> argparse.Namespace:
 def compare(
     wanted: Parameters,
     model: js.Model,
-    seen: dict[str, Windows],
+    seen: dict[str, Windows | list[Windows]],
     scale: Records,
     args: argparse.Namespace,
     iterations: int = ITERATIONS,

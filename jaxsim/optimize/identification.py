@@ -1,6 +1,6 @@
 """System identification: the parameters of a model from recorded trajectories, and what the records say about them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ class Identified(NamedTuple):
         model: the model with the values found.
         weights: of the windows [N]; near zero where one does not fit.
         noise: root of the mean square of the residuals, in units of `scale`.
-        history: weighted mean square of the residuals before each iteration.
+        history: weighted mean square of the residuals before each iteration, of all searches.
         iterations: how many there were.
         converged: whether the search ended because the steps became small.
     """
@@ -61,7 +61,7 @@ class _Settings(NamedTuple):
 def identify(
     model: js.Model,
     wanted: Mapping[str, Transform] | Parameters,
-    windows: Windows,
+    windows: Windows | Sequence[Windows],
     *,
     scale: Mapping[str, jax.typing.ArrayLike] | None = None,
     fit_start: bool = False,
@@ -76,29 +76,39 @@ def identify(
     Args:
         model: the model, whose parameters are the first guess.
         wanted: {"mass:torso": log(), "friction:floor": log(0.1, 2), "damping:*": log(), ...}; see `parameters`.
-        windows: what was recorded, in short windows; see `windows`. Short enough that the first guess follows.
+        windows: what was recorded, in short windows; see `windows`. Short enough that the first guess follows. Or the
+            same several times, in shorter windows first: each search begins where the last one ended, so that the
+            long windows, which say most, begin near what they say, and not where contacts are those of the first guess.
+            All but history and iterations is then of the last ones.
         scale: standard deviations of the measurements by name, qpos [nv], qvel [nv], sensordata [nsensordata]; by
             default those of everything recorded, so that noise of one part in a hundred of each counts alike.
         fit_start: whether the start of each window was measured with that noise too, and is to be found as well.
         robust: whether windows that do not fit the others lose their weight.
-        iterations: most iterations.
+        iterations: most iterations, with each of the windows.
         tolerance: largest change of theta that ends the search.
 
     Returns:
         The Identified.
     """
     found = wanted if isinstance(wanted, Parameters) else parameters(model, wanted)
-    settings = _Settings(found, windows.substeps, fit_start, robust)
-    if fit_start and not {"qpos", "qvel"} <= set(scale or windows.measured):
+    in_turn = [windows] if isinstance(windows, Windows) else list(windows)
+    if not in_turn:
+        raise ValueError("windows is empty, expected Windows or some of them")
+    if fit_start and not all({"qpos", "qvel"} <= set(scale or x.measured) for x in in_turn):
         raise ValueError("fit_start needs the deviations of the starts: give scale with qpos [nv] and qvel [nv]")
-    scales = {k: jnp.asarray(v, model.qpos0.dtype) for k, v in (scale or _spread(model, windows)).items()}
-    count, free = windows.ctrl.shape[0], 2 * model.nv + model.na if fit_start else 0
-    theta = jnp.zeros(len(found.entries), model.qpos0.dtype)
-    linearise = partial(_linearised, settings, model, windows._replace(substeps=0), scales)
-    own, bounds = jnp.zeros((count, free), theta.dtype), found.bounds(model)
-    fitted = fit(linearise, theta, own, *bounds, iterations, tolerance, robust)
-    values, slopes = _values(found, model, fitted.theta)
-    return _summary(found, fitted, found.apply(model, fitted.theta), np.asarray(values), np.asarray(slopes))
+    theta, bounds = jnp.zeros(len(found.entries), model.qpos0.dtype), found.bounds(model)
+    free, history = 2 * model.nv + model.na if fit_start else 0, []
+    for cut in in_turn:
+        settings = _Settings(found, cut.substeps, fit_start, robust)
+        scales = {k: jnp.asarray(v, theta.dtype) for k, v in (scale or _spread(model, cut)).items()}
+        linearise = partial(_linearised, settings, model, cut._replace(substeps=0), scales)
+        own = jnp.zeros((cut.ctrl.shape[0], free), theta.dtype)
+        fitted = fit(linearise, theta, own, *bounds, iterations, tolerance, robust)
+        theta = fitted.theta
+        history.append(fitted.history)
+    fitted = fitted._replace(history=np.concatenate(history))
+    values, slopes = _values(found, model, theta)
+    return _summary(found, fitted, found.apply(model, theta), np.asarray(values), np.asarray(slopes))
 
 
 @partial(jax.jit, static_argnums=0)

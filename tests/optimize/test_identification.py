@@ -101,12 +101,19 @@ def test_identification_from_mujoco():
     noisy = {
         k: v + (k != "ctrl") * scale.get(k, np.zeros(1)) * rng.standard_normal(v.shape) for k, v in records.items()
     }
-    found = identify(wrong, wanted, windows(model, noisy, 10), scale=scale, fit_start=True)
-    assert 0.8 < found.noise < 1.2  # in units of the scale
-    for name in set(truth) - set(found.without_effect):
-        error, deviation = abs(found.values[name] - truth[name]), found.deviations[name]
-        # all are searched by their logarithms, so that what is found says how far one deviation is
-        assert error < 3 * deviation and deviation < 0.2 * found.values[name], name
+    cut = windows(model, noisy, 10)
+    found = identify(wrong, wanted, cut, scale=scale, fit_start=True)
+    again = identify(wrong, wanted, [cut, cut], scale=scale, fit_start=True, iterations=20)
+    np.testing.assert_array_equal(again.history[: found.iterations], found.history)
+    assert again.history[found.iterations] < 0.3 * found.history[0]  # it begins with the values found, not the starts
+    with pytest.raises(ValueError, match="empty"):
+        identify(wrong, wanted, [], scale=scale)
+    for fitted in (found, again):
+        assert 0.8 < fitted.noise < 1.2  # in units of the scale
+        for name in set(truth) - set(fitted.without_effect):
+            error, deviation = abs(fitted.values[name] - truth[name]), fitted.deviations[name]
+            # all are searched by their logarithms, so that what is found says how far one deviation is
+            assert error < 3 * deviation and deviation < 0.2 * fitted.values[name], name
 
 
 def test_names():
