@@ -18,6 +18,7 @@ from jaxsim.collision.convex.form import forms, library
 from jaxsim.collision.convex.multicontact import multicontact
 from jaxsim.collision.convex.penetration import Penetration
 from jaxsim.collision.convex.polygons import BITS
+from jaxsim.collision.convex.quadrilateral import largest_quadrilateral
 from jaxsim.collision.shape import NO_CONTACT, Shape
 from jaxsim.core.enums import GeomType as G
 
@@ -417,3 +418,14 @@ def test_the_collider_finds_them_and_one_where_the_flag_is_off():
     depth = np.array([theirs[0, 0] for *_, theirs in kept])
     np.testing.assert_allclose(one.dist[:, 0], depth, atol=1e-9)
     assert (one.dist[:, 1:] == NO_CONTACT).all()
+
+
+def test_areas_of_corners_that_are_not_quite_flat_are_those_in_space():
+    """Seen along the normal, the fourth and the fifth corner span as much; in space the raised one spans more."""
+    flat = np.array([[1.0, 0, 0], [0, 1, 0], [-1, 0, 0], [-0.25, -0.98, 0], [0.25, -0.98, 0]])
+    for raised in (3, 4):
+        corner = flat + 0.3 * np.eye(5)[raised][:, None] * [0, 0, 1]
+        kept = largest_quadrilateral(functools.partial(jnp.take, corner, axis=0), jnp.int32(5), 50, jnp.float64)
+        four = [sorted({0, 1, 2, 3, 4} - {i}) for i in range(5)]
+        area = [np.linalg.norm(np.cross(x[2] - x[0], x[3] - x[1])) for x in corner[four]]
+        assert sorted(kept.tolist()) == four[int(np.argmax(area))] == [0, 1, 2, raised]
