@@ -13,6 +13,7 @@ from jax import lax
 
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
+from jaxsim.collision.convex.rods import spanned
 from jaxsim.collision.shape import Candidates, Shape, detected, pick, safe_norm, to_world, tolerance
 
 Array = jax.Array
@@ -113,11 +114,8 @@ def _of_prism(base: Array, top: Array, x: Array) -> tuple[_Faces, Array]:
     beside = (place >= 0) & (place <= 1) & (under >= 0) & (z >= floor)
 
     slope, from_top = take(top, NEXT) - top, x[None] - top
-    one, other = slope[0], -slope[2]
-    across = vector.cross(one, other)
-    upward = turn * across / safe_norm(across)
-    dual = jnp.stack([vector.cross(other, across), vector.cross(across, one)]) / jnp.sum(across * across)
-    weight = vector.dot(dual, from_top[:1])
+    normal, dual = spanned(top[None])
+    upward, weight = turn * normal[0], vector.dot(dual[0], from_top[:1])
     over = jnp.all(weight >= 0) & (jnp.sum(weight) <= 1)
     down = jnp.asarray([[0, 0, -1]], x.dtype)
     faces = _Faces(
