@@ -233,7 +233,7 @@ def _scalar(hint: Any, found: Found) -> Any:
     text = found.value
     if not isinstance(text, str):
         raise ValueError
-    if isinstance(hint, types.UnionType):  # T | None
+    if _optional(hint):
         inner = next(each for each in typing.get_args(hint) if each is not type(None))
         return None if text in ("null", "~", "") else _scalar(inner, found)
     if typing.get_origin(hint) is typing.Literal:
@@ -254,6 +254,11 @@ def _scalar(hint: Any, found: Found) -> Any:
     return number
 
 
+def _optional(hint: Any) -> bool:
+    """Whether it is T | None, which for a Literal has another class than for a type."""
+    return typing.get_origin(hint) in (typing.Union, types.UnionType)
+
+
 def _refuse() -> typing.Never:
     raise ValueError
 
@@ -262,7 +267,7 @@ def _expected(hint: Any, found: Found) -> str:
     if typing.get_origin(hint) is typing.Literal:
         options = typing.get_args(hint)
         return f"one of {', '.join(options)}{nearest(str(found.value), options)}"
-    if isinstance(hint, types.UnionType):
+    if _optional(hint):
         return " or ".join("null" if each is type(None) else _expected(each, found) for each in typing.get_args(hint))
     return {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}.get(hint, str(hint))
 

@@ -5,7 +5,7 @@ from jax import Array, lax
 
 from jaxsim.layout.evaluate import evaluate, program_size, rule
 from jaxsim.layout.queue import LANES, is_queued, run_queue
-from jaxsim.layout.world import World, spread
+from jaxsim.layout.world import World, spread, within
 
 LARGE = 300  # operations from which a branch that no world takes is left out
 
@@ -24,12 +24,12 @@ def _while(eqn, values, n):
             _ = v.first, v.array  # transposed once, outside the loop, if the loop needs it so
 
     def cond(carry):
-        (out,) = evaluate(p["cond_jaxpr"].jaxpr, p["cond_jaxpr"].consts, [*cond_consts, *map(World, carry)], n)
+        (out,) = evaluate(p["cond_jaxpr"].jaxpr, p["cond_jaxpr"].consts, [*within(cond_consts), *map(World, carry)], n)
         return spread(out, n)
 
     def step(carry):
         active = cond(carry)
-        new = evaluate(p["body_jaxpr"].jaxpr, p["body_jaxpr"].consts, [*body_consts, *map(World, carry)], n)
+        new = evaluate(p["body_jaxpr"].jaxpr, p["body_jaxpr"].consts, [*within(body_consts), *map(World, carry)], n)
         return [jnp.where(_before(active, len(s)), spread(b, n), a) for a, b, s in zip(carry, new, shapes)]
 
     first = [spread(v, n) for v in start]
@@ -89,7 +89,7 @@ def _scan(eqn, values, n):
 
     def step(carry, x):
         slices = [World(a) if w else a for a, w in zip(x, worlds)]
-        out = evaluate(body.jaxpr, body.consts, [*consts, *map(World, carry), *slices], n)
+        out = evaluate(body.jaxpr, body.consts, [*within(consts), *map(World, carry), *slices], n)
         out = [spread(o, n) for o in out]
         return out[:nk], out[nk:]
 

@@ -93,6 +93,11 @@ class World:
 Value = Any  # World or an unbatched array
 
 
+def within(values: list[Value]) -> list[Value]:
+    """The values for the body of a loop, which may make another layout of one: it is a value of that body's trace."""
+    return [World(v._last, v._first) if isinstance(v, World) else v for v in values]
+
+
 def spread(x: Value, n: int) -> Array:
     """The array with a world axis last, broadcast if it had none."""
     return x.array if isinstance(x, World) else jnp.broadcast_to(jnp.asarray(x)[..., None], (*np.shape(x), n))

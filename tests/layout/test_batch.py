@@ -121,6 +121,9 @@ PROGRAMS = {
     "cond": lambda x, k: lax.cond(k > 0, lambda y: y * 2, lambda y: y - 1, x),
     "while": lambda x, k: lax.while_loop(lambda s: s[0] < k, lambda s: (s[0] + 1, s[1] * 2), (0 * k, x))[1],
     "scan": lambda x, k: lax.scan(lambda c, row: (c + row, c * row), jnp.zeros(4), x),
+    "own rows within a scan and after it": lambda x, k: (
+        lax.scan(lambda c, row: (c + row * x[k], c), x[0], x)[0] + x[2 - k]
+    ),
     "fori": lambda x, k: lax.fori_loop(0, 3, lambda i, y: y + x[i], jnp.zeros(4)),
     "inverse": lambda x, k: jnp.linalg.inv(x[:, :3] @ x[:, :3].T + jnp.eye(3)),
     "split": lambda x, k: lax.split(x, (1, 3), axis=1)[1],

@@ -106,6 +106,14 @@ def test_the_command_line_wins(tmp_path):
     assert raised.value.problems == ("'stray' is no option; options are written --name value", "--worlds has no value")
 
 
+def test_contacts_have_one_of_two_laws_or_the_models(tmp_path):
+    path = written(tmp_path, "algorithm: ppo\nenv: {name: hopper_hop}\n")
+    laws = [run.read("ppo", path, {"env.contact": law}).env.make().constants.contact for law in ("hard", "null")]
+    assert laws == ["hard", None]
+    with pytest.raises(config.ConfigError, match="contact is 'hart'; expected one of soft, hard; did you mean 'hard'"):
+        run.read("ppo", path, {"env.contact": "hart"})
+
+
 def test_every_setting_says_what_it_is():
     for module, name in run.ALGORITHMS.items():
         kind = run._module(module)[1]
