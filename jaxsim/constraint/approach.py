@@ -12,7 +12,12 @@ and two of them the gap that they will have, whichever points of their cores are
     gap(v) = |core2 - core1| - radii    at q (+) h v,    d gap = n . (dcore2 - dcore1)
 
 Nearest points need not be differentiated for that. Parallel capsules touch twice, each time an end of one against the
-segment of the other. Gaps between other bodies of which both move are linear in v.
+segment of the other. Where one of them meets another shape that moves, that has a plane fixed to its body, through
+the point that touches and across the normal, which is exact for a box's face, and before which a convex body lies:
+
+    gap(v) = n . (core - plane)    at q (+) h v,    d gap = n . (dcore - what the plane's body moves by at the core)
+
+Gaps between other bodies of which both move are linear in v.
 """
 
 from typing import NamedTuple
@@ -45,7 +50,7 @@ CROSS = np.stack([np.cross(np.eye(3), e) for e in np.eye(3)])
 
 
 class Side(NamedTuple):
-    """One side of n contacts."""
+    """One side of n contacts; where it is a plane, `core` is a point of it and `axis` the contact's normal."""
 
     which: int  # 0 for the first geom, 1 for the second
     sign: Array  # [n] of its motion along the normal in the gap; 0 where it rests, or where the gap is linear
@@ -71,6 +76,7 @@ class Approach(NamedTuple):
     local: list[Side]  # the same in the frames of their bodies
     normal: Array  # [n, 3] from the first geom to the second, as the step begins
     cores: Cores | None
+    flat: tuple[Array, Array] | None  # [n] bool: which sides are planes of bodies that move
 
 
 def approach_of(m: Model, d: Data, slots: ContactSlots) -> Approach | None:
@@ -84,7 +90,12 @@ def approach_of(m: Model, d: Data, slots: ContactSlots) -> Approach | None:
         apart = _length(slots) + _radius(m, slots, 0) + _radius(m, slots, 1)
         cores = Cores(of_slots(m, slots, jnp.asarray(_both(m))), apart)
         sides = _segments(m, d, slots, cores.on, sides)
-    return Approach(m, d, slots, curved, sides, [_placed(m, d, slots, s, back=True) for s in sides], normal, cores)
+    flat = None
+    if _flat(m).any():
+        flat = tuple(of_slots(m, slots, jnp.asarray(x)) for x in _flat(m))
+        sides = [s._replace(axis=jnp.where(x[:, None], normal, s.axis)) for s, x in zip(sides, flat)]
+    local = [_placed(m, d, slots, s, back=True) for s in sides]
+    return Approach(m, d, slots, curved, sides, local, normal, cores, flat)
 
 
 def _length(slots: ContactSlots) -> Array:
@@ -142,6 +153,14 @@ def linearised(a: Approach, v: Array, linear: Array) -> tuple[Array, Array]:
     if a.cores is not None:
         points, normal, between = _between(a, a.cores, *ends)
         rise = jnp.where(a.cores.on, between, rise)
+    if a.flat is not None:
+        on = (a.flat[0] | a.flat[1])[:, None]
+        turned = jnp.where(a.flat[1][:, None], ends[1].axis, ends[0].axis)
+        apart, before = ends[1].core - ends[0].core, a.sides[1].core - a.sides[0].core
+        rise = jnp.where(on[:, 0], vector.dot(turned, apart) - vector.dot(a.normal, before), rise)
+        normal = jnp.where(on, turned, normal)
+        at = jnp.where(a.flat[1][:, None], ends[0].core, ends[1].core)
+        points = [jnp.where(on, at, point) for point in points]
     wrenches, moves = [], []
     root, below = take(a.d.subtree_com, m.body_rootid[m.geom_bodyid]), ancestor(m.topology)[m.geom_bodyid]
     for s, point in zip(a.sides, points):
@@ -192,10 +211,18 @@ def _both(m: Model) -> np.ndarray:
     return rounded[pairs.geom1] & rounded[pairs.geom2]
 
 
+def _flat(m: Model) -> np.ndarray:
+    """[2, npair] bool: which sides are planes that move, since the other one is round."""
+    pairs, rounded = pairs_of(m), np.isin(m.geom_type, ROUND)
+    moves = m.body_weldid[m.geom_bodyid] != 0
+    one, other = pairs.geom1, pairs.geom2
+    return np.stack([~rounded[one] & rounded[other] & moves[one], ~rounded[other] & rounded[one] & moves[other]])
+
+
 def _signs(m: Model) -> np.ndarray:
     """[2, npair] of the motion of each side along the normal: of the one that meets a flat side that rests, and of both
-    where both are round; else 0."""
-    pairs, both = pairs_of(m), _both(m)
+    where both are round, or one is and the other moves; else 0."""
+    pairs, both = pairs_of(m), _both(m) | _flat(m).any(axis=0)
     rests = ~np.isin(m.geom_type, ROUND) & (m.body_weldid[m.geom_bodyid] == 0)
     second = rests[pairs.geom1] | both
     first = (rests[pairs.geom2] | both) & ~rests[pairs.geom1]

@@ -129,7 +129,7 @@ def _mean_velocity(form: Form, t: Impact, bounce: Bounce, v: Array, force: RowVa
 def _about(t: Impact, near: Approach, v: Array) -> Impact:
     """The step with gaps that are linear about its end with the velocity v [nv]."""
     rise, closing = linearised(near, v, t.closing)
-    if near.cores is not None:
+    if near.cores is not None or near.flat is not None:
         # an impulse at one end of a capsule may close a gap at the other; of such contacts the first place counts
         spread = lax.dot(t.closing, inverse(inertia_of(t)), precision=lax.Precision.HIGHEST)
         opened, before = (jnp.sum(x * spread, axis=1) for x in (closing, t.closing))

@@ -198,10 +198,11 @@ def test_a_cube_slides_straight_and_stops():
     np.testing.assert_allclose(q[-1, 2], 0.25, atol=1e-4)
 
 
-# arms that turn fast, three pairs: balls at their ends that meet, a ball and a capsule, two capsules
+# arms that turn fast, four pairs: balls at their ends that meet, a ball and a capsule, two capsules, a ball and a box
 ARM = """<body pos="{at}"><joint axis="0 0 1"/><geom {shape} contype="{bit}" conaffinity="{bit}"/></body>"""
 BALL, BAR = 'size=".03" pos="{x} 0 0"', 'type="capsule" size=".02" fromto="{x} -.01 {z} 0 .02 {z}"'
-PAIRS = ((BALL, BALL), (BALL, BAR), (BAR, BAR))
+BOX = 'type="box" size=".15 .03 .04" pos="-.15 0 0"'
+PAIRS = ((BALL, BALL), (BALL, BAR), (BAR, BAR), (BALL, BOX))
 ARMS = "".join(
     ARM.format(at=f"{x} {y} {i}", bit=1 << i, shape=shape.format(x=0.3 - 1.2 * x, z=0.05 * x))
     for i, pair in enumerate(PAIRS)
@@ -213,11 +214,11 @@ ARMS = f"""<mujoco><option timestep="0.01" gravity="0 0 0"/><default><geom mass=
 
 def test_round_ends_of_arms_that_turn_fast_stay_apart(rng):
     """They move on arcs, and touch elsewhere as they do: gaps that are linear in velocities would let the balls 11 mm
-    into each other, and the ball 11 mm into the capsule. With derivatives."""
+    into each other, and the ball 11 mm into the capsule and 15 mm into the box. With derivatives."""
     model = js.load(ARMS, contact="hard")
     model = model.replace(opt=model.opt.replace(tolerance=1e-11, kappa=1e-4, kappa_gradient=1e-4))
-    x = rng.uniform(-1, 1, (300, 12)) * np.repeat([0.6, 30], 6)
-    first = np.arange(0, 6, 2)
+    x = rng.uniform(-1, 1, (300, 16)) * np.repeat([0.6, 30], 8)
+    first = np.arange(0, 8, 2)
 
     @jax.jit
     @jax.vmap
@@ -226,7 +227,7 @@ def test_round_ends_of_arms_that_turn_fast_stay_apart(rng):
         return jnp.stack([js.geom_distance(model, data, i, i + 1, 1.0)[0] for i in first])
 
     def outcome(x):
-        end = js.step(model, js.make_data(model).replace(qpos=x[:6], qvel=x[6:]))
+        end = js.step(model, js.make_data(model).replace(qpos=x[:8], qvel=x[8:]))
         return end.qvel, (end.qpos, end.solver_converged)
 
     @jax.jit  # one program for the derivative and the differences
@@ -237,8 +238,8 @@ def test_round_ends_of_arms_that_turn_fast_stay_apart(rng):
     along = rng.standard_normal(x.shape)
     qvel, slope, (qpos, converged) = both(x, along)
     high, low = (both(x + eps * along, along)[0] for eps in (3e-7, -3e-7))
-    before, after = gap(x[:, :6]), gap(qpos)
-    apart, acted = before > 0, np.abs(qvel - x[:, 6:]).reshape(-1, 3, 2).max(axis=2) > 1
+    before, after = gap(x[:, :8]), gap(qpos)
+    apart, acted = before > 0, np.abs(qvel - x[:, 8:]).reshape(-1, 4, 2).max(axis=2) > 1
     alone = apart.all(axis=1)
     assert converged[alone].all() and (apart & acted).sum(axis=0).min() > 20
     assert after[apart].min() > -1e-3  # what the law's one correction leaves
