@@ -49,9 +49,8 @@ def look_ahead(m: Model, d: Data) -> Array:
     spin, arm = velocity[:, :3], d.geom_xpos - take(d.subtree_com, root)
     linear = velocity[:, 3:] + vector.cross(spin, arm)
     h, speed = m.opt.timestep, vector.norm(linear) + vector.norm(spin) * m.geom_rbound
-    gained = ACCELERATION * (1 + vector.norm(m.opt.gravity)) * h
     moves = jnp.asarray(np.any(ancestor(m.topology), axis=1)[m.geom_bodyid], speed.dtype)
-    return lax.stop_gradient(h * (speed + _fastest(m, speed) + gained * moves))
+    return lax.stop_gradient(h * (speed + _fastest(m, speed) + _gained(m) * moves))
 
 
 def _fastest(m: Model, speed: Array) -> Array:
@@ -63,7 +62,8 @@ def _fastest(m: Model, speed: Array) -> Array:
 
 
 def gap_ahead(m: Model, d: Data, found: Candidates, pair: Array) -> Array:
-    """[k] what the distances (m) of candidates of pairs [k] would be after a step with the velocities of now."""
+    """[k] what the distances (m) of candidates of pairs [k] would be after a step with the velocities of now, less what
+    accelerations may make of them: those below zero may touch."""
     pairs, root = pairs_of(m), take(d.subtree_com, m.body_rootid)
     bodies = jnp.concatenate([d.cvel, root], axis=1)
     speed = []
@@ -71,4 +71,10 @@ def gap_ahead(m: Model, d: Data, found: Candidates, pair: Array) -> Array:
         of_pair = jnp.asarray(m.geom_bodyid[geom], jnp.int32)
         spin, linear, center = jnp.split(gather(bodies, gather(of_pair, pair)), 3, axis=1)
         speed.append(linear + vector.cross(spin, found.pos - center))
-    return lax.stop_gradient(found.dist + m.opt.timestep * vector.dot(found.normal, speed[1] - speed[0]))
+    closing = vector.dot(found.normal, speed[0] - speed[1]) + _gained(m)
+    return lax.stop_gradient(found.dist - m.opt.timestep * closing)
+
+
+def _gained(m: Model) -> Array:
+    """[] m/s: by how much speeds may change within a step."""
+    return ACCELERATION * (1 + vector.norm(m.opt.gravity)) * m.opt.timestep

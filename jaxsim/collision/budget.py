@@ -17,13 +17,15 @@ from jaxsim.collision.broadphase import Tiles, blocks_of, tiles
 from jaxsim.collision.height_field import window
 from jaxsim.collision.pairs import FLAT, Pairs, candidate_pairs, default_nconmax, groups
 from jaxsim.collision.user import Kinds, collider_of
-from jaxsim.core.enums import GeomType
+from jaxsim.core.enums import ContactLaw, GeomType
 from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology, per_topology
 
 CONTACTS, TILES, CELLS = "contacts", "tiles", "hfield cells"
 SEVERAL = 4  # contacts of a pair
 SIDES = 6  # of a heap
+# of laws that look for contacts before they touch: contacts for each of the soft law, and pairs for each of its pairs
+FARTHER, BESIDES = 1.3, 1.75
 SMALL_GROUP = 24  # groups of this few pairs are all tested, which costs less than choosing
 
 
@@ -61,8 +63,10 @@ def with_budgets(
     t = m.topology.replace(geom_block=blocks_of(m))
     if max_contacts is not None:
         given[CONTACTS] = max_contacts
-    contacts = int(given.get(CONTACTS, default_nconmax(t, flags, int(m.opt.sdf_initpoints), _with_spare(expected))))
-    budgets = _possible(t, flags, contacts, near or {}) | _of_fields(m, given)
+    scale, pairs = (1, 1) if m.opt.contact == ContactLaw.SOFT else (FARTHER, BESIDES)
+    usual = default_nconmax(t, flags, int(m.opt.sdf_initpoints), _with_spare(expected), scale)
+    contacts = int(given.get(CONTACTS, usual))
+    budgets = _possible(t, flags, contacts, near or {}, pairs) | _of_fields(m, given)
     for name, value in given.items():
         if name not in budgets:
             raise ValueError(f"there is no budget called {name!r}; this model has: {', '.join(budgets) or 'none'}")
@@ -80,8 +84,8 @@ def _with_spare(expected: int) -> int:
     return -(-5 * expected // 4)
 
 
-def _possible(t: Topology, flags: int, contacts: int, near: Mapping[str, int]) -> dict[str, int]:
-    """Every budget that the model could have, with what is chosen for it by default."""
+def _possible(t: Topology, flags: int, contacts: int, near: Mapping[str, int], scale: float) -> dict[str, int]:
+    """Every budget that the model could have, with what is chosen for it by default; `scale` times as many pairs."""
     pairs, plan = candidate_pairs(t, flags), tiles(t, flags)
     if not len(pairs):
         return {CONTACTS: contacts}
@@ -96,7 +100,7 @@ def _possible(t: Topology, flags: int, contacts: int, near: Mapping[str, int]) -
             share = 1.0 if plan is None else min(1.0, 2 * len(index) / len(pairs))
             # but many meshes lie loose, and fill little of their boxes: near each are twice as many as touch it
             several = collider_of(t, kinds, 0)[1] >= SEVERAL and (plan is None or GeomType.MESH not in kinds)
-            room = contacts * share * (0.75 if several else 1.5)
+            room = scale * contacts * share * (0.75 if several else 1.5)
             least = _with_spare(near.get(group_name(kinds), 0))
             if plan is not None:
                 least = max(least, _around(pairs.rows(index)))

@@ -174,10 +174,10 @@ def _most(t: Topology, kinds: Kinds, sdf_initpoints: int) -> int:
     return collider_of(t, kinds, sdf_initpoints)[1] if collides(t, kinds) else 8
 
 
-def default_nconmax(t: Topology, disableflags: int, sdf_initpoints: int, least: int = 0) -> int:
+def default_nconmax(t: Topology, disableflags: int, sdf_initpoints: int, least: int = 0, scale: float = 1) -> int:
     """Slots of the contact buffer: every possible contact if they are few, else what the geoms typically have.
 
-    `least` are wanted in any case, but never more than are possible.
+    `least` are wanted in any case, but never more than are possible; `scale` times of what is typical.
     """
     pairs = candidate_pairs(t, disableflags)
     if not len(pairs):
@@ -195,4 +195,4 @@ def default_nconmax(t: Topology, disableflags: int, sdf_initpoints: int, least: 
     share = np.where(loose & np.isin(moving, over_field), 2.0, share)  # a face lies on several prisms
     kinds = [GeomType(int(k)) for k in t.geom_type[moving]]
     typical = 6 + sum(s * (heaped if free else each).get(k, 8) for s, free, k in zip(share, loose, kinds))
-    return int(min(every, max(16, least, np.ceil(typical))))
+    return int(min(every, max(16, least, np.ceil(scale * typical))))

@@ -153,12 +153,15 @@ def fill_slots(
         pair: [k] the pair of each, None if it is fixed (see `fixed_pairs`).
         params: of all pairs; None where they are many.
         demand: [] by name of a budget, what it would have had to be; contacts are counted here.
-        rank: [k] which are taken first where too many are contacts, the lowest; by default their dist.
+        rank: [k] which are taken first where too many are contacts, the lowest; by default their dist. Those from zero
+            on may be left out without being missed.
     """
-    size = int(m.nconmax)
+    size, missed = int(m.nconmax), None
     if pair is None:
         detected = jnp.sum(found.dist < NO_CONTACT, dtype=jnp.int32)
     else:
+        if rank is not None:
+            missed = jnp.sum((found.dist < NO_CONTACT) & (rank < 0), dtype=jnp.int32)
         rank = found.dist if rank is None else jnp.where(found.dist < NO_CONTACT, rank, NO_CONTACT)
         deep, detected = deepest(rank, NO_CONTACT, size)
         slot = chosen(deep, size)
@@ -168,7 +171,7 @@ def fill_slots(
     if params is None:
         params = pair_params(m, pairs_of(m), pair)
     frame = make_frame(found.normal, found.tangent)
-    counts, zero = demand | {CONTACTS: detected}, jnp.zeros((), jnp.int32)
+    counts, zero = demand | {CONTACTS: detected if missed is None else missed}, jnp.zeros((), jnp.int32)
     names = budgets_of(m.topology)
     needed = jnp.stack([counts.get(name, zero) for name in names]) if names else jnp.zeros(0, jnp.int32)
     return ContactSlots(found.dist, found.pos, frame, pair, params, detected, needed)
@@ -206,7 +209,7 @@ def contact_buffer(m: Model, d: Data, slots: ContactSlots | None) -> Data:
             "geom": ints[:, 1:],
         }
     )
-    over = jnp.any(slots.demand > np.asarray(m.budget, np.int32)) | (slots.detected > int(m.nconmax))
+    over = jnp.any(slots.demand > np.asarray(m.budget, np.int32))
     return d.replace(
         contact=contact,
         ncon=jnp.minimum(slots.detected, int(m.nconmax)),

@@ -28,11 +28,17 @@ LIFT = 100  # times kappa: where a search begins that knows the impulses and gap
 
 
 def search(
-    form: Form, t: Impact, start: Point, afar: Point, settings: Settings, fresh: Array | bool = False
+    form: Form,
+    t: Impact,
+    start: Point,
+    afar: Point,
+    settings: Settings,
+    fresh: Array | bool = False,
+    idle: Array | bool = False,
 ) -> tuple[Point, Outcome]:
     """The solution of a step at kappa, from a start near it and else from afar; not differentiated.
 
-    Where the start is `fresh` [] it is not near, and is left out.
+    Where the start is `fresh` [] it is not near, and is left out; where `idle` [], nothing is searched for.
     """
     Round = tuple[Point, Point, Outcome]
     problem, most = impact_problem(form), settings.iterations
@@ -41,10 +47,10 @@ def search(
         begin, w, outcome = last
         number, iterations, haste = bound
         begin = jax.tree.map(lambda far, other: jnp.where(number == 1, far, other), afar, begin)
-        idle = outcome.converged | (fresh & (number == 0))
-        found, how = solve(problem, t, begin, settings._replace(iterations=jnp.where(idle, 0, iterations), haste=haste))
+        skip = outcome.converged | (fresh & (number == 0))
+        found, how = solve(problem, t, begin, settings._replace(iterations=jnp.where(skip, 0, iterations), haste=haste))
         w, outcome = jax.tree.map(
-            lambda new, old: jnp.where(idle, old, new), (found, _after(outcome, how)), (w, outcome)
+            lambda new, old: jnp.where(skip, old, new), (found, _after(outcome, how)), (w, outcome)
         )
         few = settings._replace(iterations=min(EXACT, most))
         end, how = exact(form, t, begin, few, ~outcome.converged & (number == 1))  # infinite residual if not needed
@@ -53,14 +59,20 @@ def search(
         return (begin, w, _after(how, outcome)), None
 
     zero = jnp.zeros((), t.qvel.dtype)
-    nothing = Outcome(jnp.zeros((), jnp.int32), jnp.zeros((), bool), zero, zero)
+    nothing = Outcome(jnp.zeros((), jnp.int32), jnp.asarray(idle), zero, zero)
     bounds = [[0, 1, 2], [min(SOON, most), min(HASTE, most), min(FINAL, most)], [HASTE, HASTE, RETURN]]
     (_, w, outcome), _ = lax.scan(attempt, (start, start, nothing), tuple(jnp.asarray(bounds, jnp.int32)))
     return w, outcome
 
 
 def search_exact(
-    form: Form, t: Impact, start: Point, afar: Point, settings: Settings, fresh: Array | bool = False
+    form: Form,
+    t: Impact,
+    start: Point,
+    afar: Point,
+    settings: Settings,
+    fresh: Array | bool = False,
+    idle: Array | bool = False,
 ) -> tuple[Point, Outcome]:
     """The solution of a step at kappa = 0, from one near the path's end; not differentiated.
 
@@ -73,10 +85,11 @@ def search_exact(
         afar: where it begins again if that does not lead to the path's end.
         settings: of the solver.
         fresh: [] bool, whether the start is not near, and is left out.
+        idle: [] bool, whether nothing is searched for.
     """
     tiny = settings._replace(kappa=jnp.asarray(TINY[str(t.qvel.dtype)], t.qvel.dtype))
-    w, found = search(form, t, start, afar, tiny, fresh)
-    end, outcome = exact(form, t, w, settings, near=True)
+    w, found = search(form, t, start, afar, tiny, fresh, idle)
+    end, outcome = exact(form, t, w, settings, ~jnp.asarray(idle), near=True)
     w = jax.tree.map(lambda a, b: jnp.where(outcome.converged, a, b), end, w)
     residual = jnp.where(outcome.converged, outcome.residual, found.residual)
     return w, _after(found, outcome._replace(residual=residual))

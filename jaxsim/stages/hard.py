@@ -5,6 +5,8 @@ what integrates implicitly is part of it: damping under Euler, the whole of M - 
 (but for the gyroscopic blocks that the latter gives lone free bodies).
 """
 
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -34,11 +36,21 @@ Array = jax.Array
 RECOVERY = 1.0  # m/s, rad/s: at most so fast what starts beyond a limit or inside a surface comes back
 RIGID = {"float64": 1e-6, "float32": 1e-4}  # compliance of equalities, relative to the soft law's R
 CORRECTIONS = 1  # of gaps, linear at first, then about where the step ends
+MORE = 2  # where that leaves something deep inside something else
 OPENED = 0.1  # of what an impulse adds to its own gap as the step begins, which it has to add to it at the end
 # m/s, m: a world whose equations are wrong by more than this is held. At 20 m/s float32 may stop at 0.01, which harms
 # less than a stop does
 HOLD = 0.02
 DEEP, BEYOND = 5e-4, 1e-3  # m, and share of the normal impulse: by so much gaps and friction cones may be wrong at most
+
+
+class _Solved(NamedTuple):
+    """A solution of the step, and how it was found."""
+
+    w: Point
+    start: Point  # of the search for the next one
+    outcome: Outcome  # with the iterations of all searches
+    wrong: Array  # [] bool
 
 
 def is_hard(m: Model) -> bool:
@@ -60,28 +72,43 @@ def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None 
     near = None if mid.slots is None else approach_of(m, d, mid.slots)
     free = _free_velocity(m, d, t)
     bounce = _bounce(m, t, near, free) if m.opt.bounces and mid.slots is not None else None
-    first, settings = (jnp.zeros_like(d.qvel), start_of(form, t, free)), settings_of(m, lax.stop_gradient(free))
+    settings = settings_of(m, lax.stop_gradient(free))
     problem, find = impact_problem(form), search_exact if m.opt.contact == ContactLaw.EXACT else search
 
-    def corrected(last: tuple[Array, Point], given: tuple) -> tuple[tuple[Array, Point], tuple]:
-        """The solution with gaps that are linear about where the step with the last velocity [nv] ends."""
-        (v, start), (fresh, known) = last, given
-        here = t if near is None else _about(t, near, v)
-        here = here if bounce is None else _parting(t, here, bounce)
+    def corrected(here: Impact, last: _Solved, fresh: Array, needed: Array, known: Point | None) -> _Solved:
+        """The solution of the step with these gaps, from the last one."""
         if known is None:
-            ended = find(form, *lax.stop_gradient((here, start, start_of(form, here, free))), settings, fresh)
+            afar = start_of(form, here, free)
+            ended = find(form, *lax.stop_gradient((here, last.start, afar)), settings, fresh, ~needed)
         else:
             ended = known, unsearched(d)
-        w, outcome = central_point(problem, here, start, settings, m.opt.kappa_gradient, ended)
+        w, outcome = central_point(problem, here, last.start, settings, m.opt.kappa_gradient, ended)
         wrong = _wrong(form, *lax.stop_gradient((here, w)))
         start = lifted(problem, *lax.stop_gradient((here, w)), m.opt.kappa, LIFT * m.opt.kappa)
-        return (w.a[0], start), (w, outcome, wrong)
+        so_far = last.outcome.iterations + outcome.iterations
+        return _Solved(w, start, outcome._replace(iterations=so_far), wrong)
 
+    def once(last: _Solved, given: tuple) -> tuple[_Solved, Point]:
+        """With gaps that are linear about where the step with the last velocity ends, if those were not good enough."""
+        number, known = given
+        if near is None:
+            last = corrected(t, last, number == 0, number == 0, known)
+            return last, last.w
+        here, v = _about(t, near, last.w.a[0]), lax.stop_gradient(last.w.a[0])
+        # a solution that is known was needed where it changed something
+        more = _deep(lax.stop_gradient(here), v, bounce) if known is None else jnp.any(known.a[0] != v)
+        needed = (number <= CORRECTIONS) | more
+        here = here if bounce is None else _parting(t, here, bounce)
+        better = lambda *x: corrected(here, last, *x)  # noqa: E731
+        last = lax.cond(needed, better, lambda *_: last, number == 0, needed, known)
+        return last, last.w
+
+    afar = lax.stop_gradient(start_of(form, t, free))
+    begin = _Solved(afar._replace(a=(jnp.zeros_like(d.qvel), *afar.a[1:])), afar, unsearched(d), jnp.zeros((), bool))
     # one loop, so that it is compiled once
-    fresh = jnp.arange(1 if near is None else 1 + CORRECTIONS) == 0
-    _, (found, outcomes, wrong) = lax.scan(corrected, lax.stop_gradient(first), (fresh, known))
-    w, outcome = jax.tree.map(lambda x: x[-1], (found, outcomes))
-    usable = outcome.converged | (jnp.isfinite(outcome.residual) & (outcome.residual <= HOLD) & ~wrong[-1])
+    passes = jnp.arange(1 if near is None else 1 + CORRECTIONS + MORE)
+    (w, _, outcome, wrong), found = lax.scan(once, begin, (passes, known))
+    usable = outcome.converged | (jnp.isfinite(outcome.residual) & (outcome.residual <= HOLD) & ~wrong)
     h = m.opt.timestep
     qacc = jnp.where(usable, w.a[0] - d.qvel, -d.qvel) / h
     force = jax.tree.map(lambda x: jnp.where(usable, x, 0) / h, impulses(form, t, w))
@@ -89,7 +116,7 @@ def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None 
         qacc=qacc,
         qfrc_constraint=mul_jt(form.s, t.p, force),
         nefc=count_rows(m, mid.rows),
-        solver_niter=jnp.sum(outcomes.iterations),
+        solver_niter=outcome.iterations,
         solver_converged=outcome.converged,
         solver_residual=outcome.residual,
     )
@@ -138,6 +165,13 @@ def _about(t: Impact, near: Approach, v: Array) -> Impact:
         rise = jnp.where(opened > OPENED * before, rise, straight)
     linear = t.timestep * lax.dot(closing, v, precision=lax.Precision.HIGHEST)
     return t._replace(gap=t.gap + t.live * (rise - linear), closing=closing)
+
+
+def _deep(end: Impact, v: Array, bounce: Bounce | None) -> Array:
+    """[] bool: gaps that are linear about the step's end with v [nv] say that something is deep inside something."""
+    gap = end.gap + end.timestep * lax.dot(end.closing, v, precision=lax.Precision.HIGHEST)
+    gap = gap if bounce is None else jnp.where(bounce.hit, 0, gap)
+    return jnp.any((gap < -DEEP) & (end.live > 0))
 
 
 def _free_velocity(m: Model, d: Data, t: Impact) -> Array:
