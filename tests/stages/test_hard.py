@@ -247,6 +247,21 @@ def test_round_ends_of_arms_that_turn_fast_stay_apart(rng):
     np.testing.assert_allclose(slope[alone], (high - low)[alone] / 6e-7, rtol=3e-6, atol=1e-5)
 
 
+def test_a_third_solution_where_two_leave_something_deep():
+    """A ball comes to another side of a box's corner than the first two solutions are about: they leave it 5.9 mm deep."""
+    box = 'type="box" size=".03 .03 .04" pos="-.3 0 0"'
+    arms = [ARM.format(at=at, bit=1, shape=x) for at, x in (("0 0 0", BALL.format(x=0.3)), (".5 .1 0", box))]
+    scene = f"""<mujoco><option timestep="0.01" gravity="0 0 0"/><default><geom mass="1"/></default>
+        <worldbody>{"".join(arms)}</worldbody></mujoco>"""
+    model = js.load(scene, contact="hard")
+    data = js.make_data(model).replace(
+        qpos=jnp.array([0.50563498, 0.04580958]), qvel=jnp.array([29.37911962, -12.88858416])
+    )
+    end = js.step(model, data)
+    gap = js.geom_distance(model, js.forward(model, end), 0, 1, 1.0)[0]
+    assert end.solver_converged and -1e-4 < gap < 1e-3
+
+
 def test_a_bar_that_lies_beside_others_has_a_solution():
     """Its single contacts with two rails wander to the other end as it tips, where impulses at this end push it down."""
     model = js.load(
