@@ -63,11 +63,7 @@ def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None 
 
     `known` is the `found` of the Solution of an earlier evaluation at the same state.
     """
-    if m.opt.integrator == Integrator.RK4:
-        raise ValueError(
-            'opt.contact = "hard" finds velocities at the end of a step, which RK4 has no place for; '
-            'use opt.replace(integrator="euler"), "implicit" or "implicitfast"'
-        )
+    _refuse_rk4(m)
     form, t = impact_of(m, d, mid)
     near = None if mid.slots is None else approach_of(m, d, mid.slots)
     free = _free_velocity(m, d, t)
@@ -122,6 +118,14 @@ def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None 
     )
     mean = None if bounce is None else _mean_velocity(form, t, bounce, d.qvel + h * qacc, force)
     return d, Solution(mid.slots, mid.rows, force, found, mean=mean)
+
+
+def _refuse_rk4(m: Model) -> None:
+    if m.opt.integrator == Integrator.RK4:
+        raise ValueError(
+            'opt.contact = "hard" finds velocities at the end of a step, which RK4 has no place for; '
+            'use opt.replace(integrator="euler"), "implicit" or "implicitfast"'
+        )
 
 
 def _wrong(form: Form, t: Impact, w: Point) -> Array:

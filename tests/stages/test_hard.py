@@ -242,7 +242,7 @@ def test_round_ends_of_arms_that_turn_fast_stay_apart(rng):
     apart, acted = before > 0, np.abs(qvel - x[:, 8:]).reshape(-1, 4, 2).max(axis=2) > 1
     alone = apart.all(axis=1)
     assert converged[alone].all() and (apart & acted).sum(axis=0).min() > 20
-    assert after[apart].min() > -1e-3  # what the law's one correction leaves
+    assert after[apart].min() > -1e-3  # what the law's corrections leave
     # the solver's accuracy is 1e-6 of kappa, which this scene shows; at 1e-11 they agree to 1e-6
     np.testing.assert_allclose(slope[alone], (high - low)[alone] / 6e-7, rtol=3e-6, atol=1e-5)
 
