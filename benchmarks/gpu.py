@@ -3,8 +3,8 @@
 python benchmarks/gpu.py                                  (on a machine with a GPU; ends within ten minutes)
 python benchmarks/gpu.py --platform cpu --worlds 64       (a smoke run)
 
-Each row (engine, model, what is measured) runs in a process of its own, compiles its numbers of worlds side by
-side and then measures them one by one. A row that needs more than its time is ended: the cells that it did not
+Each row (engine, model, what is measured) runs in a process of its own. All rows compile side by side, and are then
+measured one by one, while nothing compiles. A row that needs more than its time is ended: the cells that it did not
 reach say so, as do those that do not fit in memory. What is measured is written to --out after each row; a cell
 that stands there with a number is not measured again, so that a second call goes on where the first ended.
 
@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,20 @@ from jaxsim import models
 from jaxsim.commands import throughput
 
 HERE = Path(__file__).resolve().parent
-ENGINES = {"jaxsim": "jaxsim", "mjx": "MJX", "mjx-warp": "MJX, Warp", "warp": "MuJoCo Warp"}
+ENGINES = {
+    "jaxsim": "jaxsim",
+    "jaxsim-graphs": "jaxsim, loops in CUDA graphs",
+    "jaxsim-hard": "jaxsim, hard contact",
+    "mjx": "MJX",
+    "mjx-warp": "MJX, Warp",
+    "warp": "MuJoCo Warp",
+}
+DEFAULT = "jaxsim,mjx,mjx-warp,warp"
+FLAGS = {"jaxsim-graphs": "--xla_gpu_enable_command_buffer=+WHILE,+CONDITIONAL"}  # of XLA
 ROWS = (  # what is measured of which engine, the most telling first; Warp has no derivatives
     *(("step", engine) for engine in ENGINES),
     ("gradient", "jaxsim"),
+    ("gradient", "jaxsim-graphs"),
     ("jacobians", "jaxsim"),
     ("gradient", "mjx"),
 )
@@ -44,12 +55,14 @@ PROBE = (
 )
 
 
+TOLD = 15  # kernels of each profile; --out has more
 PATIENCE = 180  # s that JAX has to start
 
 
-def _environment(platform: str) -> dict[str, str]:
+def _environment(platform: str, engine: str = "") -> dict[str, str]:
     """Of the processes that measure: memory is taken as needed, so that what is in use can be told."""
-    env = os.environ | {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    flags = f"{os.environ.get('XLA_FLAGS', '')} {FLAGS.get(engine, '')}".strip()
+    env = os.environ | {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"} | ({"XLA_FLAGS": flags} if flags else {})
     return env | {"JAX_PLATFORMS": "cpu"} if platform == "cpu" else env
 
 
@@ -71,41 +84,94 @@ def _probe(platform: str) -> dict[str, Any]:
     return found
 
 
-def _task(args: argparse.Namespace, folder: Path, model: str, measure: str, engine: str, worlds: list[int]) -> Path:
-    task = {
-        "path": str(_path(model)), "start": str(folder / f"{Path(model).stem}.npz"),
-        "engine": engine, "measure": measure, "worlds": worlds, "steps": args.steps, "repeats": args.repeats,
-        "profile": args.profile if args.profile in worlds else None,
-    }  # fmt: skip
-    file = folder / "task.json"
-    file.write_text(json.dumps(task))
-    return file
+@dataclass
+class Row:
+    """An engine, a model and what is measured, in a process of its own that waits when it has compiled.
+
+    Attributes:
+        model: its name or path.
+        measure: step, gradient or jacobians.
+        engine: of ENGINES.
+        worlds: what is missing of the row.
+        cells: what is there of it, by number of worlds.
+        out: the file that the process writes to; what it says of failures is beside it.
+        process: None where nothing is missing.
+    """
+
+    model: str
+    measure: str
+    engine: str
+    worlds: list[int]
+    cells: dict[str, dict[str, Any]]
+    out: Path
+    process: subprocess.Popen | None = None
+
+    def begin(self, args: argparse.Namespace, start: Path) -> None:
+        """Let it compile."""
+        task = {
+            "path": str(_path(self.model)), "start": str(start), "engine": self.engine, "measure": self.measure,
+            "worlds": self.worlds, "steps": args.steps, "repeats": args.repeats,
+            "profile": args.profile if args.profile in self.worlds else None,
+        }  # fmt: skip
+        file = self.out.with_suffix(".task")
+        file.write_text(json.dumps(task))
+        with self.out.open("w") as out, self.out.with_suffix(".err").open("w") as err:
+            self.process = subprocess.Popen(
+                [sys.executable, str(HERE / "gpu_cells.py"), str(file)],
+                env=_environment(args.platform, self.engine), stdin=subprocess.PIPE, stdout=out, stderr=err, text=True,
+            )  # fmt: skip
+
+    def waits(self) -> bool:
+        """Whether it has compiled, or ended."""
+        return self.process is None or self.process.poll() is not None or '{"ready"' in self.out.read_text()
+
+    def measured(self, seconds: float) -> None:
+        """Let it measure for so long at most, and take its cells."""
+        if self.process is None:
+            return
+        why = f"not compiled in {seconds:.0f} s" if not self.waits() else f"over {seconds:.0f} s"
+        try:
+            if self.waits():
+                self.process.communicate("go\n", timeout=max(1.0, seconds))
+                words = self.out.with_suffix(".err").read_text().strip().splitlines() or ["no word"]
+                why = f"ended: {words[-1][:200]}"
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            self.end()
+        lines = [json.loads(line) for line in self.out.read_text().splitlines() if line.startswith('{"worlds"')]
+        found = {str(line.pop("worlds")): line for line in lines}
+        self.cells |= {str(w): found.get(str(w), {"error": why}) for w in self.worlds}
+
+    def end(self) -> None:
+        """End its process, whatever it does."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
 
 
 def _path(model: str) -> Path:
     return Path(model) if model.endswith(".xml") else models.path(model)
 
 
-def _save_start(args: argparse.Namespace, folder: Path, model: str) -> None:
+def _save_start(args: argparse.Namespace, file: Path, model: str) -> None:
     """The start of the largest batch, of which smaller ones take the first worlds."""
     settings = throughput.Settings(worlds=max(args.worlds), steps=args.steps)
     start = throughput.prepare(throughput.load_for(_path(model), settings), settings)
-    np.savez(folder / f"{Path(model).stem}.npz", **{k: np.float32(v) for k, v in vars(start).items()})
+    np.savez(file, **{k: np.float32(v) for k, v in vars(start).items()})
 
 
-def _row(args: argparse.Namespace, task: Path, worlds: list[int], seconds: float) -> dict[str, dict[str, Any]]:
-    """The cells of a row, by number of worlds."""
-    if seconds < 1:
-        return {str(w): {"error": f"not reached in {args.minutes:g} minutes"} for w in worlds}
-    command = [sys.executable, str(HERE / "gpu_cells.py"), str(task)]
-    try:
-        done = subprocess.run(command, env=_environment(args.platform), capture_output=True, timeout=seconds)
-        text, why = done.stdout, f"ended: {(done.stderr.decode().strip().splitlines() or ['no word'])[-1][:200]}"
-    except subprocess.TimeoutExpired as expired:
-        text, why = expired.stdout or b"", f"over {seconds:.0f} s"
-    lines = [json.loads(line) for line in text.decode().splitlines() if line.startswith('{"worlds"')]
-    found = {str(line.pop("worlds")): line for line in lines}
-    return {str(w): found.get(str(w), {"error": why}) for w in worlds}
+def _rows(args: argparse.Namespace, folder: Path, known: dict[tuple[str, str, str], dict[str, Any]]) -> list[Row]:
+    """All that are asked for, with what is known of them."""
+    rows = []
+    for measure, engine in ROWS:
+        for model in args.models.split(","):
+            if measure in args.measures.split(",") and engine in args.engines.split(","):
+                cells = known.get((Path(model).stem, measure, engine), {})
+                cells = {w: c for w, c in cells.items() if "error" not in c}
+                missing = [w for w in args.worlds if str(w) not in cells]
+                rows.append(Row(model, measure, engine, missing, cells, folder / f"{len(rows)}.out"))
+    return rows
 
 
 def _cell(cell: dict[str, Any] | None, notes: list[str]) -> str:
@@ -165,7 +231,7 @@ def _kernels(row: dict[str, Any], count: int, cell: dict[str, Any]) -> list[str]
         "| kernel | launches | us | share | from |\n|---|---|---|---|---|",
         *(
             f"| {k['name'][:60]} | {k['launches']:.1f} | {k['us']:.1f} | {k['us'] / total:.0%} | {k['from'] or '-'} |"
-            for k in cell["kernels"]
+            for k in cell["kernels"][:TOLD]
         ),
     ]
 
@@ -178,13 +244,14 @@ def _arguments() -> argparse.Namespace:
     add = parser.add_argument
     add("--models", default="humanoid,hopper", help="bundled ones or paths (%(default)s)")
     add("--worlds", type=numbers, default=[1024, 8192, 65536], help="as 1024,8192,65536")
-    add("--engines", default=",".join(ENGINES), help="%(default)s")
+    add("--engines", default=DEFAULT, help=f"of {', '.join(ENGINES)} (%(default)s)")
     add("--measures", default="step,gradient,jacobians", help="%(default)s")
     add("--steps", type=int, default=20, help="of each rollout (%(default)s)")
     add("--repeats", type=int, default=5, help="of which the median counts (%(default)s)")
     add("--profile", type=int, default=8192, help="worlds of which kernels are timed, 0 for none (%(default)s)")
     add("--minutes", type=float, default=9.5, help="for all rows (%(default)s)")
-    add("--cell-seconds", type=float, default=45.0, help="for each cell; a row has as many times that (%(default)s)")
+    add("--compile-minutes", type=float, default=5.0, help="of these, until measuring begins (%(default)s)")
+    add("--cell-seconds", type=float, default=20.0, help="for each cell; a row has as many times that (%(default)s)")
     add("--platform", choices=("gpu", "cpu"), default="gpu")
     add("--out", type=Path, default=Path("gpu_benchmark.json"), help="%(default)s")
     args = parser.parse_args()
@@ -194,9 +261,45 @@ def _arguments() -> argparse.Namespace:
     return args
 
 
+def _measure_all(args: argparse.Namespace, folder: Path, rows: list[Row], record: dict[str, Any]) -> None:
+    """Compile all rows side by side, then measure one after the other and write each down."""
+    begin = time.monotonic()
+    try:
+        for row in rows:
+            if row.worlds:
+                row.begin(args, folder / f"{Path(row.model).stem}.npz")
+        for model in args.models.split(","):
+            _save_start(args, folder / f"{Path(model).stem}.npz", model)
+        while not all(row.waits() for row in rows) and time.monotonic() - begin < 60 * args.compile_minutes:
+            time.sleep(0.2)
+        late = [row for row in rows if not row.waits()]
+        for row in late:  # would disturb those that are measured
+            row.end()
+        print(f"{time.monotonic() - begin:4.0f} s  compiled, {len(late)} rows not in time", file=sys.stderr)
+        for row in rows:
+            left = 60 * args.minutes - (time.monotonic() - begin)
+            if row in late:
+                row.cells |= {
+                    str(w): {"error": f"over {args.compile_minutes:g} minutes to compile"} for w in row.worlds
+                }
+            else:
+                row.measured(min(left, args.cell_seconds * len(row.worlds)))
+            told = {"model": Path(row.model).stem, "measure": row.measure, "engine": row.engine, "cells": row.cells}
+            record["rows"].append(told)
+            args.out.write_text(json.dumps(record, indent=1))
+            rates = [f"{w}: {_cell(c, []) if 'error' not in c else c['error']}" for w, c in row.cells.items()]
+            print(
+                f"{time.monotonic() - begin:4.0f} s  {told['model']} {row.measure} {row.engine}  {'; '.join(rates)}",
+                file=sys.stderr,
+            )
+    finally:
+        for row in rows:
+            row.end()
+
+
 def main() -> None:
     """Measure all rows that are asked for, and print the tables."""
-    begin, args = time.monotonic(), _arguments()
+    args = _arguments()
     where = _probe(args.platform)
     jax.config.update("jax_platforms", "cpu")  # of this process, which only prepares
     throughput.give_mjx_threads(args.engines.split(","))
@@ -204,23 +307,8 @@ def main() -> None:
     same = old.get("where") == where and old.get("steps") == args.steps
     known = {(r["model"], r["measure"], r["engine"]): r["cells"] for r in old["rows"]} if same else {}
     record: dict[str, Any] = {"where": where, "steps": args.steps, "rows": []}
-    asked = [(m, measure, engine) for measure, engine in ROWS for m in args.models.split(",")]
-    asked = [row for row in asked if row[1] in args.measures.split(",") and row[2] in args.engines.split(",")]
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for model in args.models.split(","):
-            _save_start(args, folder, model)
-        for model, measure, engine in asked:
-            cells = {w: c for w, c in known.get((model, measure, engine), {}).items() if "error" not in c}
-            missing = [w for w in args.worlds if str(w) not in cells]
-            if missing:
-                left = 60 * args.minutes - (time.monotonic() - begin)
-                task = _task(args, folder, model, measure, engine, missing)
-                cells |= _row(args, task, missing, min(left, args.cell_seconds * len(missing)))
-            record["rows"].append({"model": Path(model).stem, "measure": measure, "engine": engine, "cells": cells})
-            args.out.write_text(json.dumps(record, indent=1))
-            rates = [f"{w}: {_cell(c, []) if 'error' not in c else c['error']}" for w, c in cells.items()]
-            print(f"{time.monotonic() - begin:4.0f} s  {model} {measure} {engine}  {'; '.join(rates)}", file=sys.stderr)
+        _measure_all(args, Path(name), _rows(args, Path(name), known), record)
     print(table(record))
 
 

@@ -1,7 +1,8 @@
 """One row of `gpu.py`'s table: an engine, a model, what is measured, and several numbers of worlds.
 
-Runs in a process of its own (`python gpu_cells.py TASK.json`), which `gpu.py` ends when its time is up, and prints
-one JSON line per number of worlds as soon as it is measured.
+Runs in a process of its own (`python gpu_cells.py TASK.json`), which `gpu.py` ends when its time is up. It compiles,
+says so, measures when a line on its input tells it to, and prints one JSON line per number of worlds as soon as that
+is measured.
 """
 
 import json
@@ -24,13 +25,17 @@ from jaxsim.commands import throughput
 from jaxsim.commands.info import rows as constraint_rows
 from jaxsim.commands.throughput import Settings, Start
 
-KERNELS = 12  # the longest are told of
+KERNELS = 60  # the longest are told of
+
+
+def _model(name: str, path: Path, settings: Settings) -> Any:
+    return js.load(path, contact="hard") if name == "jaxsim-hard" else throughput.load_for(path, settings)
 
 
 def _engine(name: str, path: Path, settings: Settings) -> tuple[Any, Callable]:
     """Data of one world, and the step."""
-    model = throughput.load_for(path, settings)
-    if name == "jaxsim":
+    model = _model(name, path, settings)
+    if name.startswith("jaxsim"):
         return js.make_data(model), lambda d: js.step(model, d)
     if name == "mjx":
         return throughput.mjx_engine(path, settings)
@@ -48,16 +53,22 @@ def _program(measure: str, name: str, path: Path, settings: Settings) -> tuple[A
     data, step_one = _engine(name, path, settings)
     if measure == "step":
         return data, throughput.rollout_of(step_one), False
-    model = throughput.load_for(path, settings)
+    model = _model(name, path, settings)
     if measure == "jacobians":
         return data, jax.vmap(lambda d, u: js.transition_jacobians(model, d.replace(ctrl=u[0]))), True
 
     def cost(ctrl: jax.Array, d: Any) -> jax.Array:
-        if name == "jaxsim":
+        if name.startswith("jaxsim"):
             return jnp.sum(js.rollout(model, d, ctrl)[0].qpos ** 2)
         return jnp.sum(lax.scan(lambda d, u: (step_one(d.replace(ctrl=u)), None), d, ctrl)[0].qpos ** 2)
 
     return data, jax.vmap(lambda d, u: jax.value_and_grad(cost)(u, d)), True
+
+
+def _start(model: Any, worlds: int, steps: int) -> Start:
+    """As `throughput.prepare` makes it, of zeros."""
+    states = (jnp.zeros((worlds, n)) for n in (model.nq, model.nv, model.na))
+    return Start(*states, jnp.zeros((steps, worlds, model.nu)))
 
 
 def _arguments(data: Any, worlds_first: bool, start: Start) -> tuple[Any, jax.Array]:
@@ -69,13 +80,16 @@ def _of_worlds(start: Start, worlds: int) -> Start:
     return Start(start.qpos[:worlds], start.qvel[:worlds], start.act[:worlds], start.ctrl[:, :worlds])
 
 
-def _compile(task: dict[str, Any], start: Start, worlds: int, pool: ThreadPoolExecutor) -> dict[str, Any]:
+def _compile(task: dict[str, Any], worlds: int, pool: ThreadPoolExecutor) -> dict[str, Any]:
     """The program of a number of worlds; XLA compiles it beside others of the row while Python traces the next."""
     settings = Settings(worlds=worlds, steps=task["steps"])
-    data, fun, first = _program(task["measure"], task["engine"], Path(task["path"]), settings)
+    path = Path(task["path"])
+    data, fun, first = _program(task["measure"], task["engine"], path, settings)
+    model = throughput.load_for(path, settings)
 
-    def arguments() -> tuple[Any, jax.Array]:
-        return _arguments(data, first, _of_worlds(start, worlds))
+    def arguments(start: Start | None = None) -> tuple[Any, jax.Array]:
+        some = _start(model, worlds, task["steps"]) if start is None else _of_worlds(start, worlds)
+        return _arguments(data, first, some)
 
     begin = time.perf_counter()
     lowered = jax.jit(fun).lower(*jax.eval_shape(arguments))
@@ -88,10 +102,10 @@ def _compile(task: dict[str, Any], start: Start, worlds: int, pool: ThreadPoolEx
     return {"arguments": arguments, "trace_s": trace, "compiled": pool.submit(compiled)}
 
 
-def _measure(task: dict[str, Any], program: dict[str, Any], worlds: int) -> dict[str, Any]:
+def _measure(task: dict[str, Any], program: dict[str, Any], start: Start, worlds: int) -> dict[str, Any]:
     compiled, seconds = program["compiled"].result()
     out = {"trace_s": program["trace_s"], "compile_s": seconds}
-    arguments = program["arguments"]()
+    arguments = program["arguments"](start)
 
     def run() -> Any:
         return jax.block_until_ready(compiled(*arguments))
@@ -170,25 +184,28 @@ def _said(error: Exception) -> str:
 def main() -> None:
     """Measure the numbers of worlds of a task, the smallest first."""
     task = json.loads(Path(sys.argv[1]).read_text())
-    start = Start(**np.load(task["start"]))
     warp, programs, failed = task["engine"] == "warp", {}, {}
     with ThreadPoolExecutor(len(task["worlds"])) as pool:
         for worlds in [] if warp else task["worlds"]:
             try:
-                programs[worlds] = _compile(task, start, worlds, pool)
+                programs[worlds] = _compile(task, worlds, pool)
             except Exception as error:  # of other packages: whatever it is, the cell tells it
                 failed[worlds] = _said(error)
-        for worlds in task["worlds"]:
-            try:
-                if worlds in failed:
-                    result = {"error": failed[worlds]}
-                else:
-                    result = (
-                        _measure_warp(task, start, worlds) if warp else _measure(task, programs.pop(worlds), worlds)
-                    )
-            except Exception as error:
-                result = {"error": _said(error)}
-            print(json.dumps({"worlds": worlds} | result), flush=True)
+    print(json.dumps({"ready": True}), flush=True)
+    if not sys.stdin.readline():
+        return
+    start = Start(**np.load(task["start"]))
+    for worlds in task["worlds"]:
+        try:
+            if worlds in failed:
+                result = {"error": failed[worlds]}
+            elif warp:
+                result = _measure_warp(task, start, worlds)
+            else:
+                result = _measure(task, programs.pop(worlds), start, worlds)
+        except Exception as error:
+            result = {"error": _said(error)}
+        print(json.dumps({"worlds": worlds} | result), flush=True)
 
 
 if __name__ == "__main__":
