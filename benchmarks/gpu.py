@@ -8,7 +8,8 @@ measured one by one, while nothing compiles. A row that needs more than its time
 reach say so, as do those that do not fit in memory. What is measured is written to --out after each row; a cell
 that stands there with a number is not measured again, so that a second call goes on where the first ended.
 
-Per second: `step` counts steps of a world, `gradient` steps of a rollout that is differentiated by its controls
+Per second: `step` counts steps of a world in one program of many steps, `call` those of a program of one step that
+Python calls again and again, `gradient` steps of a rollout that is differentiated by its controls
 (values and gradients), `jacobians` the linearised steps (A, B, C, D) of a world. All engines start from the same
 states in contact, with the same controls, Newton with 10 iterations, 20 line-search steps and tolerance 1e-6.
 """
@@ -27,22 +28,30 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxsim import models
+from jaxsim import devices, models
 from jaxsim.commands import throughput
 
 HERE = Path(__file__).resolve().parent
 ENGINES = {
     "jaxsim": "jaxsim",
     "jaxsim-graphs": "jaxsim, loops in CUDA graphs",
-    "jaxsim-hard": "jaxsim, hard contact",
+    "jaxsim-cublas": "jaxsim, graphs, products by cuBLAS",
+    "jaxsim-hard": "jaxsim, graphs, hard contact",
     "mjx": "MJX",
     "mjx-warp": "MJX, Warp",
     "warp": "MuJoCo Warp",
 }
 DEFAULT = "jaxsim,mjx,mjx-warp,warp"
-FLAGS = {"jaxsim-graphs": "--xla_gpu_enable_command_buffer=+WHILE,+CONDITIONAL"}  # of XLA
+GRAPHS = f"{devices.GRAPHS}=+WHILE,+CONDITIONAL"  # of `devices.use_graphs`
+FLAGS = {  # of XLA
+    "jaxsim-graphs": GRAPHS,
+    "jaxsim-cublas": f"{GRAPHS} --xla_gpu_enable_triton_gemm=false",
+    "jaxsim-hard": GRAPHS,
+}
 ROWS = (  # what is measured of which engine, the most telling first; Warp has no derivatives
     *(("step", engine) for engine in ENGINES),
+    ("call", "jaxsim"),
+    ("call", "jaxsim-graphs"),
     ("gradient", "jaxsim"),
     ("gradient", "jaxsim-graphs"),
     ("jacobians", "jaxsim"),
@@ -90,7 +99,7 @@ class Row:
 
     Attributes:
         model: its name or path.
-        measure: step, gradient or jacobians.
+        measure: step, call, gradient or jacobians.
         engine: of ENGINES.
         worlds: what is missing of the row.
         cells: what is there of it, by number of worlds.
@@ -154,24 +163,28 @@ def _path(model: str) -> Path:
     return Path(model) if model.endswith(".xml") else models.path(model)
 
 
-def _save_start(args: argparse.Namespace, file: Path, model: str) -> None:
+def _save_start(steps: int, worlds: int, file: Path, model: str) -> None:
     """The start of the largest batch, of which smaller ones take the first worlds."""
-    settings = throughput.Settings(worlds=max(args.worlds), steps=args.steps)
+    settings = throughput.Settings(worlds=worlds, steps=steps)
     start = throughput.prepare(throughput.load_for(_path(model), settings), settings)
     np.savez(file, **{k: np.float32(v) for k, v in vars(start).items()})
 
 
 def _rows(args: argparse.Namespace, folder: Path, known: dict[tuple[str, str, str], dict[str, Any]]) -> list[Row]:
     """All that are asked for, with what is known of them."""
-    rows = []
-    for measure, engine in ROWS:
-        for model in args.models.split(","):
-            if measure in args.measures.split(",") and engine in args.engines.split(","):
-                cells = known.get((Path(model).stem, measure, engine), {})
-                cells = {w: c for w, c in cells.items() if "error" not in c}
-                missing = [w for w in args.worlds if str(w) not in cells]
-                rows.append(Row(model, measure, engine, missing, cells, folder / f"{len(rows)}.out"))
+    rows: list[Row] = []
+    for measure, engine, model, worlds in args.rows or _product(args):
+        cells = known.get((Path(model).stem, measure, engine), {})
+        cells = {w: c for w, c in cells.items() if "error" not in c}
+        missing = [w for w in worlds if str(w) not in cells]
+        rows.append(Row(model, measure, engine, missing, cells, folder / f"{len(rows)}.out"))
     return rows
+
+
+def _product(args: argparse.Namespace) -> list[tuple[str, str, str, list[int]]]:
+    measures, engines = args.measures.split(","), args.engines.split(",")
+    asked = [row for row in ROWS if row[0] in measures and row[1] in engines]
+    return [(measure, engine, model, args.worlds) for measure, engine in asked for model in args.models.split(",")]
 
 
 def _cell(cell: dict[str, Any] | None, notes: list[str]) -> str:
@@ -240,12 +253,19 @@ def _arguments() -> argparse.Namespace:
     def numbers(text: str) -> list[int]:
         return sorted(int(w) for w in text.split(","))
 
+    def row(text: str) -> tuple[str, str, str, list[int]]:
+        measure, engine, model, *worlds = text.split(":")
+        if engine not in ENGINES:
+            raise argparse.ArgumentTypeError(f"{engine} is none of {', '.join(ENGINES)}")
+        return measure, engine, model, numbers(worlds[0].replace("+", ",")) if worlds else [8192]
+
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
     add("--models", default="humanoid,hopper", help="bundled ones or paths (%(default)s)")
     add("--worlds", type=numbers, default=[1024, 8192, 65536], help="as 1024,8192,65536")
     add("--engines", default=DEFAULT, help=f"of {', '.join(ENGINES)} (%(default)s)")
     add("--measures", default="step,gradient,jacobians", help="%(default)s")
+    add("--rows", type=row, nargs="*", help="in place of those three: step:jaxsim:humanoid:1024+8192 and more such")
     add("--steps", type=int, default=20, help="of each rollout (%(default)s)")
     add("--repeats", type=int, default=5, help="of which the median counts (%(default)s)")
     add("--profile", type=int, default=8192, help="worlds of which kernels are timed, 0 for none (%(default)s)")
@@ -268,8 +288,9 @@ def _measure_all(args: argparse.Namespace, folder: Path, rows: list[Row], record
         for row in rows:
             if row.worlds:
                 row.begin(args, folder / f"{Path(row.model).stem}.npz")
-        for model in args.models.split(","):
-            _save_start(args, folder / f"{Path(model).stem}.npz", model)
+        for model in dict.fromkeys(row.model for row in rows if row.worlds):
+            worlds = max(w for row in rows for w in row.worlds if row.model == model)
+            _save_start(args.steps, worlds, folder / f"{Path(model).stem}.npz", model)
         while not all(row.waits() for row in rows) and time.monotonic() - begin < 60 * args.compile_minutes:
             time.sleep(0.2)
         late = [row for row in rows if not row.waits()]

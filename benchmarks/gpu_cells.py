@@ -53,6 +53,8 @@ def _program(measure: str, name: str, path: Path, settings: Settings) -> tuple[A
     data, step_one = _engine(name, path, settings)
     if measure == "step":
         return data, throughput.rollout_of(step_one), False
+    if measure == "call":
+        return data, lambda batch, ctrl: jax.vmap(lambda d, u: step_one(d.replace(ctrl=u)))(batch, ctrl[0]), False
     model = _model(name, path, settings)
     if measure == "jacobians":
         return data, jax.vmap(lambda d, u: js.transition_jacobians(model, d.replace(ctrl=u[0]))), True
@@ -92,7 +94,8 @@ def _compile(task: dict[str, Any], worlds: int, pool: ThreadPoolExecutor) -> dic
         return _arguments(data, first, some)
 
     begin = time.perf_counter()
-    lowered = jax.jit(fun).lower(*jax.eval_shape(arguments))
+    donated = (0,) if task["measure"] == "call" else ()
+    lowered = jax.jit(fun, donate_argnums=donated).lower(*jax.eval_shape(arguments))
     trace = time.perf_counter() - begin
 
     def compiled() -> tuple[Any, float]:
@@ -105,12 +108,18 @@ def _compile(task: dict[str, Any], worlds: int, pool: ThreadPoolExecutor) -> dic
 def _measure(task: dict[str, Any], program: dict[str, Any], start: Start, worlds: int) -> dict[str, Any]:
     compiled, seconds = program["compiled"].result()
     out = {"trace_s": program["trace_s"], "compile_s": seconds}
-    arguments = program["arguments"](start)
+    arguments = list(program["arguments"](start))
 
     def run() -> Any:
-        return jax.block_until_ready(compiled(*arguments))
+        if task["measure"] != "call":
+            return jax.block_until_ready(compiled(*arguments))
+        for _ in range(task["steps"]):
+            arguments[0] = compiled(*arguments)
+        return jax.block_until_ready(arguments[0])
 
-    finite = [jnp.isfinite(x).all() for x in jax.tree.leaves(run()) if jnp.issubdtype(x.dtype, jnp.inexact)]
+    results = [x for x in jax.tree.leaves(run()) if jnp.issubdtype(x.dtype, jnp.inexact)]
+    finite = [jnp.isfinite(x).all() for x in results]
+    out["mean"] = float(jnp.mean(jnp.abs(results[0])))  # alike for engines that do the same
     steps = 1 if task["measure"] == "jacobians" else task["steps"]
     out["seconds"] = throughput.median_seconds(run, task["repeats"])
     out["per_s"] = worlds * steps / out["seconds"]

@@ -9,6 +9,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 WORLDS = "worlds"  # the axis of the mesh
+GRAPHS = "--xla_gpu_enable_command_buffer"  # what XLA makes CUDA graphs of
 
 
 def use_cores(count: int | None = None) -> int:
@@ -28,6 +29,19 @@ def use_cores(count: int | None = None) -> int:
         with contextlib.suppress(RuntimeError):  # raised once JAX is in use
             jax.config.update("jax_num_cpu_devices", count or cores)
     return jax.device_count()
+
+
+def use_graphs() -> None:
+    """Let NVIDIA GPUs run the loops of a program by themselves.
+
+    A solver's loop goes on until its last world is done. By default the host asks after each round whether that is
+    so, and the GPU waits meanwhile; in a CUDA graph the GPU decides. This must come before JAX's first computation.
+    It sets a flag of XLA, unless the environment variable XLA_FLAGS says something about these graphs already; on
+    other platforms the flag does nothing.
+    """
+    flags = os.environ.get("XLA_FLAGS", "")
+    if GRAPHS not in flags:
+        os.environ["XLA_FLAGS"] = f"{flags} {GRAPHS}=+WHILE,+CONDITIONAL".strip()
 
 
 def vmap(fun: Callable, in_axes: tuple[int | None, ...], count: int | None = None) -> Callable:

@@ -68,13 +68,14 @@ def cg(s: Structure, p: Problem, start: Start, options: Settings) -> tuple[Array
         done = done | ((decrease > 0) & (scale * decrease < options.tolerance))
         Mgrad = times(inverse, gradient)
         step = -Mgrad + _beta(here, gradient, Mgrad) * step
-        return Iterate(x, Mx, r, gradient, Mgrad, step, here.iteration + 1, done)
+        # in a batch those that are done go on with the others; without a step no line search waits for them
+        return Iterate(x, Mx, r, gradient, Mgrad, jnp.where(done, 0, step), here.iteration + 1, done)
 
     x, Mx, r = begin(s, p, start)
     gradient, noise = slope_at(Mx, r)
     Mgrad = times(inverse, gradient)
     done = (0.5 * scale * jnp.sum(gradient * Mgrad) < options.tolerance) | (norm(gradient) <= noise)
-    first = Iterate(x, Mx, r, gradient, Mgrad, -Mgrad, jnp.zeros((), jnp.int32), done)
+    first = Iterate(x, Mx, r, gradient, Mgrad, jnp.where(done, 0, -Mgrad), jnp.zeros((), jnp.int32), done)
     last = lax.while_loop(lambda here: (here.iteration < options.iterations) & ~here.done, iterate, first)
     return last.x, Outcome(last.iteration, last.done, scale * norm(last.gradient))
 

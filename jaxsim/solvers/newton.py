@@ -50,6 +50,8 @@ def newton(s: Structure, p: Problem, start: Start, options: Settings) -> tuple[A
         return here._replace(gradient=gradient, done=done)
 
     def iterate(here: Iterate) -> Iterate:
+        # in a batch those that are done go on with the others; without a gradient no loop in here waits for them
+        here = here._replace(gradient=jnp.where(here.done, 0, here.gradient))
         step = -_newton_step(s, p, here)
         Mstep = times(p.M, step)
         dr = mul_j(s, p, step)
