@@ -1,6 +1,7 @@
 """Batches shared between devices: the numbers of one, and errors that say what is wrong."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -17,6 +18,7 @@ from jaxsim.devices import use_cores
 PENDULUM = """<mujoco><worldbody><body>
   <joint axis="0 1 0" damping="0.1"/> <geom size="0.1" pos="0.3 0 0" contype="0" conaffinity="0"/>
 </body></worldbody></mujoco>"""
+GRAPHS_ON = f"{devices.GRAPHS}=+WHILE,+CONDITIONAL"
 BALL = """<mujoco><worldbody><geom type="plane" size="1 1 .1"/>
   <body pos="0 0 .099"><freejoint/><geom size=".1"/></body></worldbody></mujoco>"""
 
@@ -108,6 +110,16 @@ def test_errors():
         devices.vmap(js.step, (None, 0), 3)
     with pytest.raises(ValueError, match="shared along axis 0"):
         devices.vmap(js.step, (None, 1))
+
+
+@pytest.mark.parametrize(
+    "before, after", [("", GRAPHS_ON), ("--a=1", f"--a=1 {GRAPHS_ON}"), (f"{devices.GRAPHS}=", f"{devices.GRAPHS}=")]
+)
+def test_graphs_are_asked_for_where_nothing_is_said_of_them(monkeypatch, before, after):
+    monkeypatch.setenv("XLA_FLAGS", before)
+    devices.use_graphs()
+    devices.use_graphs()
+    assert os.environ["XLA_FLAGS"] == after
 
 
 def test_cores_become_devices_until_jax_is_in_use():
