@@ -10,6 +10,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 WORLDS = "worlds"  # the axis of the mesh
 GRAPHS = "--xla_gpu_enable_command_buffer"  # what XLA makes CUDA graphs of
+LOOPS_IN_GRAPHS = f"{GRAPHS}=+WHILE,+CONDITIONAL"
 
 
 def use_cores(count: int | None = None) -> int:
@@ -41,7 +42,7 @@ def use_graphs() -> None:
     """
     flags = os.environ.get("XLA_FLAGS", "")
     if GRAPHS not in flags:
-        os.environ["XLA_FLAGS"] = f"{flags} {GRAPHS}=+WHILE,+CONDITIONAL".strip()
+        os.environ["XLA_FLAGS"] = f"{flags} {LOOPS_IN_GRAPHS}".strip()
 
 
 def vmap(fun: Callable, in_axes: tuple[int | None, ...], count: int | None = None) -> Callable:
