@@ -155,7 +155,7 @@ class Row:
         """End its process, whatever it does."""
         if self.process is not None and self.process.poll() is None:
             self.process.kill()
-            self.process.wait()
+            self.process.communicate()
 
 
 def _path(model: str) -> Path:

@@ -1,6 +1,5 @@
 """benchmarks/gpu.py: that it says what it lacks, ends in time, and tells kernels from what runs inside them."""
 
-import argparse
 import json
 import subprocess
 import sys
@@ -50,9 +49,13 @@ def test_a_row_is_measured_once_and_ended_when_its_time_is_up(tmp_path):
     assert "| cart_pole | jacobians | jaxsim | [1] |" in again.stdout and "[1] over 2 s" in again.stdout
 
 
-def test_no_row_begins_when_all_time_is_up():
-    args = argparse.Namespace(minutes=9.5)
-    assert gpu._row(args, Path("none.json"), [8], 0.5) == {"8": {"error": "not reached in 9.5 minutes"}}
+def test_no_row_begins_when_all_time_is_up(tmp_path):
+    waiting = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    row = gpu.Row("hopper", "step", "jaxsim", [8], {}, tmp_path / "0.out", waiting)
+    row.out.touch()
+    row.measured(0.5)
+    assert row.cells == {"8": {"error": "no time was left"}}
+    assert waiting.poll() is not None
 
 
 def test_a_loop_is_not_counted_again_in_what_it_runs():
