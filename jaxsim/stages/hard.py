@@ -50,7 +50,7 @@ class _Solved(NamedTuple):
     w: Point
     start: Point  # of the search for the next one
     outcome: Outcome  # with the iterations of all searches
-    wrong: Array  # [] bool
+    usable: Array  # [] bool; otherwise the world is held
 
 
 def is_hard(m: Model) -> bool:
@@ -79,10 +79,10 @@ def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None 
         else:
             ended = known, unsearched(d)
         w, outcome = central_point(problem, here, last.start, settings, m.opt.kappa_gradient, ended)
-        wrong = _wrong(form, *lax.stop_gradient((here, w)))
+        usable = _usable(form, *lax.stop_gradient((here, w)), outcome)
         start = lifted(problem, *lax.stop_gradient((here, w)), m.opt.kappa, LIFT * m.opt.kappa)
         so_far = last.outcome.iterations + outcome.iterations
-        return _Solved(w, start, outcome._replace(iterations=so_far), wrong)
+        return _Solved(w, start, outcome._replace(iterations=so_far), usable)
 
     def once(last: _Solved, given: tuple) -> tuple[_Solved, Point]:
         """With gaps that are linear about where the step with the last velocity ends, if those were not good enough."""
@@ -96,15 +96,17 @@ def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None 
         needed = (number <= CORRECTIONS) | more
         here = here if bounce is None else _parting(t, here, bounce)
         better = lambda *x: corrected(here, last, *x)  # noqa: E731
-        last = lax.cond(needed, better, lambda *_: last, number == 0, needed, known)
-        return last, last.w
+        new = lax.cond(needed, better, lambda *_: last, number == 0, needed, known)
+        # one more that leads nowhere leaves what was there
+        kept = (number > CORRECTIONS) & last.usable & ~new.usable
+        last = jax.tree.map(lambda old, x: jnp.where(kept, old, x), last, new)
+        return last._replace(outcome=last.outcome._replace(iterations=new.outcome.iterations)), last.w
 
     afar = lax.stop_gradient(start_of(form, t, free))
     begin = _Solved(afar._replace(a=(jnp.zeros_like(d.qvel), *afar.a[1:])), afar, unsearched(d), jnp.zeros((), bool))
     # one loop, so that it is compiled once
     passes = jnp.arange(1 if near is None else 1 + CORRECTIONS + MORE)
-    (w, _, outcome, wrong), found = lax.scan(once, begin, (passes, known))
-    usable = outcome.converged | (jnp.isfinite(outcome.residual) & (outcome.residual <= HOLD) & ~wrong)
+    (w, _, outcome, usable), found = lax.scan(once, begin, (passes, known))
     h = m.opt.timestep
     qacc = jnp.where(usable, w.a[0] - d.qvel, -d.qvel) / h
     force = jax.tree.map(lambda x: jnp.where(usable, x, 0) / h, impulses(form, t, w))
@@ -128,12 +130,13 @@ def _refuse_rk4(m: Model) -> None:
         )
 
 
-def _wrong(form: Form, t: Impact, w: Point) -> Array:
-    """[] bool: something would be seen inside something else, or a friction outside of its cone."""
+def _usable(form: Form, t: Impact, w: Point, outcome: Outcome) -> Array:
+    """[] bool: converged, or near enough: nothing is seen inside something else, no friction outside of its cone."""
     errors, (numbers, _) = impact_problem(form).residual(t, w), form.cones.split(w.b)
     deep = jnp.any(jnp.abs(errors.gap) > DEEP)
     beyond = [jnp.any(error > BEYOND * most) for error, most in zip(errors.head, bounds(form, numbers))]
-    return jnp.any(jnp.stack([deep, *beyond]))
+    wrong = jnp.any(jnp.stack([deep, *beyond]))
+    return outcome.converged | (jnp.isfinite(outcome.residual) & (outcome.residual <= HOLD) & ~wrong)
 
 
 def _bounce(m: Model, t: Impact, near: Approach | None, free: Array) -> Bounce:
