@@ -36,6 +36,7 @@ ENGINES = {
     "jaxsim": "jaxsim",
     "jaxsim-graphs": "jaxsim, loops in CUDA graphs",
     "jaxsim-cublas": "jaxsim, graphs, products by cuBLAS",
+    "jaxsim-library": "jaxsim, graphs, systems by cuSolver",
     "jaxsim-hard": "jaxsim, graphs, hard contact",
     "mjx": "MJX",
     "mjx-warp": "MJX, Warp",
@@ -45,6 +46,7 @@ DEFAULT = "jaxsim,mjx,mjx-warp,warp"
 FLAGS = {  # of XLA
     "jaxsim-graphs": devices.LOOPS_IN_GRAPHS,
     "jaxsim-cublas": f"{devices.LOOPS_IN_GRAPHS} --xla_gpu_enable_triton_gemm=false",
+    "jaxsim-library": devices.LOOPS_IN_GRAPHS,
     "jaxsim-hard": devices.LOOPS_IN_GRAPHS,
 }
 ROWS = (  # what is measured of which engine, the most telling first; Warp has no derivatives

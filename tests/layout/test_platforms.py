@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import pytest
 
 import jaxsim as js
+from jaxsim.solvers.linear import tiles
 
 # a limb with a foot on the floor: contact, limit, and both systems of equations that a step solves
 XML = """
@@ -28,6 +29,8 @@ XML = """
 </mujoco>
 """
 WORLDS = 3
+# small systems have a kernel of ours, but where JAX (0.12) has to see the GPU that it makes it for
+SYSTEMS = "__gpu$xla.gpu.triton" if tiles.fit(8) else "cusolver_potrf_ffi"
 ONLY_ON_CPU = ("xla_cpu_small_call", "inlineable", "lapack_")
 
 
@@ -74,8 +77,7 @@ def test_off_a_cpu_nothing_is_left_that_only_a_cpu_reads(name, platform):
     assert _found(_lowered(name, "cpu")) == {"xla_cpu_small_call", "inlineable"}  # its systems are factored as lanes
     text = _lowered(name, platform)
     assert not _found(text)
-    libraries = {"cuda": {"cusolver_potrf_ffi"}, "tpu": set()}
-    assert set(re.findall(r"custom_call @(\w+)", text)) <= libraries[platform]
+    assert set(re.findall(r"custom_call @([\w$.]+)", text)) == ({SYSTEMS} if platform == "cuda" else set())
     # worlds first and all at once: no loop over chunks, none over columns
     assert text.count("stablehlo.while") < _lowered(name, "cpu").count("stablehlo.while")
 
@@ -91,4 +93,4 @@ def test_a_program_exported_for_two_platforms_chooses_where_it_runs():
     both = traced.lower(lowering_platforms=("cpu", "cuda")).as_text()
     assert "stablehlo.case" in both
     assert _found(both) == {"xla_cpu_small_call", "inlineable"}
-    assert "cusolver_potrf_ffi" in both
+    assert SYSTEMS in both

@@ -5,8 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxsim.solvers.linear import lanes, spd_solve
+from jaxsim.solvers.linear import lanes, spd_solve, tiles
 from jaxsim.solvers.linear.general import solve_general
+from jaxsim.solvers.linear.inverse import inverse
 from jaxsim.solvers.linear.small import solve_small
 from jaxsim.solvers.linear.solve import Known, solve
 
@@ -84,3 +85,24 @@ def test_systems_that_are_not_symmetric(rng):
         for derive in (jax.jacfwd, jax.jacrev, lambda f: jax.jacfwd(jax.jacrev(f))):
             found = jax.jit(derive(lambda s, known=solution: solve_general(*at(s), known)))(0.0)
             np.testing.assert_allclose(found, derive(lambda s: jnp.linalg.solve(*at(s)))(0.0), rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("size, columns", [(1, 1), (6, 1), (14, 3), (27, 1)])
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_systems_in_tiles_of_a_gpu(size, columns, precision, rng):
+    """The kernels' programs, interpreted; their inverses have pivots that are not on the diagonal."""
+    A, b = rng.standard_normal((5, size, size)), rng.standard_normal((5, size, columns))
+    H, way = A @ np.swapaxes(A, 1, 2) + np.eye(size), np.roll(A + 8 * np.eye(size), 1, axis=1)
+    x = tiles.solve(jnp.asarray(H, precision), jnp.asarray(b, precision), interpret=True)
+    np.testing.assert_allclose(x, np.linalg.solve(H, b), atol=1e3 * np.finfo(precision).eps)
+    back = tiles.inverse(jnp.asarray(way, precision), interpret=True)
+    np.testing.assert_allclose(back, np.linalg.inv(way), atol=1e3 * np.finfo(precision).eps)
+
+
+def test_an_inverse_has_derivatives_of_both_modes_and_orders(rng):
+    A, dA = rng.standard_normal((2, 5, 5))
+    for derive in (jax.jacfwd, jax.jacrev, lambda f: jax.jacfwd(jax.jacrev(f))):
+        ours, right = (derive(lambda s, f=f: f(jnp.asarray(A) + s * dA))(0.0) for f in (inverse, jnp.linalg.inv))
+        np.testing.assert_allclose(ours, right, rtol=1e-9, atol=1e-11)
+    batch = jnp.asarray(rng.standard_normal((5, 4, 5)))
+    np.testing.assert_allclose(jax.vmap(inverse, in_axes=1)(batch), np.linalg.inv(np.moveaxis(batch, 1, 0)), rtol=1e-9)

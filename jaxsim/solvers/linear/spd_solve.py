@@ -1,6 +1,7 @@
 """Symmetric positive definite systems: one primitive for factor and solve, batched safely on every platform.
 
-In a batch of worlds on a CPU the systems are factored side by side (`lanes`). Elsewhere they go to LAPACK or its like.
+In a batch of worlds on a CPU the systems are factored side by side (`lanes`), on an NVIDIA GPU small ones each in a
+tile of registers (`tiles`). Elsewhere they go to LAPACK or its like.
 
 Before jaxlib 0.11.2, JAX's batched LAPACK kernels split a large batch over the CPU's thread pool and wait there;
 two such calls at the same time can wait for each other for ever (seen with 0.10 on two cores). So a batch goes
@@ -18,7 +19,7 @@ from jax import lax
 from jaxsim.layout.evaluate import fallback, rule
 from jaxsim.layout.unstable import Primitive, rules
 from jaxsim.layout.world import World, one_kernel, spread
-from jaxsim.solvers.linear import lanes
+from jaxsim.solvers.linear import lanes, tiles
 
 Array = jax.Array
 
@@ -59,6 +60,14 @@ def _with_diagonal(H: Array, d: Array) -> Array:
 
 def _one_call(H: Array, d: Array, b: Array) -> Array:
     return _factor_and_solve(_with_diagonal(H, d), b)
+
+
+def _in_tiles(H: Array, d: Array, b: Array) -> Array:
+    """The batch in one kernel, if its matrices are small."""
+    n, columns = b.shape[-2:]
+    if not b.size or not tiles.fit(n + columns):
+        return _one_call(H, d, b)
+    return tiles.solve(_with_diagonal(H, d), b)
 
 
 def work_of_each(n: int, columns: int) -> int:
@@ -119,6 +128,7 @@ rules(
     batch=_batch,
     cpu=_in_pieces,
     default=_one_call,
+    cuda=_in_tiles,
 )
 
 
