@@ -125,7 +125,7 @@ def _measure(task: dict[str, Any], program: dict[str, Any], start: Start, worlds
     steps = 1 if task["measure"] == "jacobians" else task["steps"]
     out["seconds"] = throughput.median_seconds(run, task["repeats"])
     out["per_s"] = worlds * steps / out["seconds"]
-    out["mean"] = float(sum(jnp.mean(jnp.abs(x)) for x in results))  # by which engines can be compared
+    out["mean"] = float(sum(jnp.mean(jnp.abs(x)) for x in results if x.size))  # by which engines can be compared
     out["finite"] = bool(jnp.stack(finite).all())
     out["temp_bytes"] = compiled.memory_analysis().temp_size_in_bytes / worlds
     out["peak_bytes"] = (jax.devices()[0].memory_stats() or {}).get("peak_bytes_in_use")
