@@ -173,15 +173,21 @@ def quadruped(law: str) -> Task:
 TASKS = {"hopper": hopper, "quadruped": quadruped}
 
 
+def _names(text: str) -> list[str]:
+    if unknown := set(text.split(",")) - set(TASKS):
+        raise argparse.ArgumentTypeError(f"{', '.join(sorted(unknown))} is none of {', '.join(TASKS)}")
+    return text.split(",")
+
+
 def main() -> None:
     """Plan every task under every law."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tasks", default="hopper,quadruped")
+    parser.add_argument("--tasks", default="hopper,quadruped", type=_names, help=f"of {', '.join(TASKS)}")
     parser.add_argument("--laws", default="hard")
     parser.add_argument("--out", default="", help="folder for the plans' states and controls, as .npz")
     args = parser.parse_args()
     jax.config.update("jax_enable_x64", True)
-    for name, law in itertools.product(args.tasks.split(","), args.laws.split(",")):
+    for name, law in itertools.product(args.tasks, args.laws.split(",")):
         plan, result = planned(TASKS[name](law))
         print(json.dumps({"task": name, "contact": law} | result), flush=True)
         if args.out:
