@@ -43,6 +43,14 @@ class Scores(NamedTuple):
     length: Array
 
 
+class Running(NamedTuple):
+    """Episodes on their way, one for each world."""
+
+    world: envs.State
+    alive: Array  # [worlds] 1 until they end, then 0
+    scores: Scores  # so far
+
+
 class Search:
     """What the searches have in common, on an environment of one world."""
 
@@ -68,34 +76,52 @@ class Search:
         """The policy's action [..., nu]."""
         return act(state.weights, state.moments, obs)
 
-    def episodes(self, state: State, weights: Array, keys: Array, *, remat: bool = False) -> tuple[Scores, Array]:
-        """One episode of each world under weights of its own; differentiable with respect to them.
+    def episodes(self, state: State, weights: Array, keys: Array) -> tuple[Scores, Array]:
+        """One episode of each world under weights of its own.
 
         Args:
             state: of the search.
             weights: [worlds, nu, n].
             keys: of the starts [worlds].
-            remat: whether reverse mode keeps of a step what it read only.
 
         Returns:
             The scores, and the observations [T, worlds, n].
         """
-        limit = self.config.reward_limit
+        ended, obs = self.part(state, weights, self.starts(state, keys), self.length)
+        return ended.scores, obs
 
-        def step(carry, _):
-            world, alive, scores = carry
-            after = self.env.step(world, act(weights, state.moments, world.obs), state.worlds.models)
-            reward = after.reward
-            limited = jnp.clip(reward, -limit, limit) if limit else reward
-            gained = jax.tree.map(lambda x: alive * x, Scores(limited, reward, jnp.ones_like(reward)))
-            scores = jax.tree.map(jnp.add, scores, gained)
-            return (after, alive * (1 - after.done), scores), world.obs
-
+    def starts(self, state: State, keys: Array) -> Running:
+        """Episodes that begin, from keys [worlds]."""
         world = self.env.reset(keys, state.worlds.models)
         zero = jnp.zeros_like(world.reward)
-        start = world, zero + 1, Scores(zero, zero, zero)
-        (_, _, scores), obs = lax.scan(jax.checkpoint(step) if remat else step, start, length=self.length)
-        return scores, obs
+        return Running(world, zero + 1, Scores(zero, zero, zero))
+
+    def part(
+        self, state: State, weights: Array, start: Running, length: int, *, remat: bool = False
+    ) -> tuple[Running, Array]:
+        """So many steps of each world under weights of its own; differentiable with respect to them.
+
+        Args:
+            state: of the search.
+            weights: [worlds, nu, n].
+            start: of the part.
+            length: its steps T.
+            remat: whether reverse mode keeps of a step what it read only.
+
+        Returns:
+            The episodes where they are then, and the observations [T, worlds, n].
+        """
+        limit = self.config.reward_limit
+
+        def step(now: Running, _: None) -> tuple[Running, Array]:
+            after = self.env.step(now.world, act(weights, state.moments, now.world.obs), state.worlds.models)
+            reward = after.reward
+            limited = jnp.clip(reward, -limit, limit) if limit else reward
+            gained = jax.tree.map(lambda x: now.alive * x, Scores(limited, reward, jnp.ones_like(reward)))
+            scores = jax.tree.map(jnp.add, now.scores, gained)
+            return Running(after, now.alive * (1 - after.done), scores), now.world.obs
+
+        return lax.scan(jax.checkpoint(step) if remat else step, start, length=length)
 
     def following(
         self, state: State, weights: Array, search: Any, scores: Scores, obs: Array, key: Array

@@ -1,5 +1,7 @@
 """Each algorithm learns to hold the point mass in seconds."""
 
+import dataclasses
+
 import jax
 import numpy as np
 import pytest
@@ -24,6 +26,20 @@ def test_it_learns_to_hold_a_point(algorithm, float32):
     assert config.worlds == 64
     assert min(scores[:3]) < -11  # a policy that does nothing
     assert np.mean(scores[-5:]) > (-4 if algorithm == "cem" else -2.5)  # whose policies differ from each other
+
+
+def test_windows_move_the_weights_within_an_episode(float32):
+    """The gradient of a window is that of its own rewards; with one window it is the whole episode's."""
+    changes = {"start": 1.0, "rate": 0.01}
+    whole, half = (learner("ags", episode_length=20, window=w, **changes)[0] for w in (0, 10))
+    one, config = learner("ags", episode_length=20, window=20, **changes)
+    state = [Program(made, 2).init(0) for made in (whole, one, half)]
+    moved = [Program(made, 2).compile()(s)[0].weights - s.weights for made, s in zip((whole, one, half), state)]
+    np.testing.assert_array_equal(moved[0], moved[1])
+    assert float(abs(moved[0]).max()) == pytest.approx(0.01, rel=1e-5)
+    assert 0.01 < float(abs(moved[2]).max()) <= 0.02 * (1 + 1e-5)  # two steps
+    wrong = dataclasses.replace(config, window=7).problems()
+    assert wrong == ["window is 7; it must divide episode_length, which is 20"]
 
 
 @pytest.mark.parametrize("squash", ["tanh", "clip"])
