@@ -96,11 +96,8 @@ def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None 
         needed = (number <= CORRECTIONS) | more
         here = here if bounce is None else _parting(t, here, bounce)
         better = lambda *x: corrected(here, last, *x)  # noqa: E731
-        new = lax.cond(needed, better, lambda *_: last, number == 0, needed, known)
-        # one more that leads nowhere leaves what was there
-        kept = (number > CORRECTIONS) & last.usable & ~new.usable
-        last = jax.tree.map(lambda old, x: jnp.where(kept, old, x), last, new)
-        return last._replace(outcome=last.outcome._replace(iterations=new.outcome.iterations)), last.w
+        last = _kept(number, last, lax.cond(needed, better, lambda *_: last, number == 0, needed, known))
+        return last, last.w
 
     afar = lax.stop_gradient(start_of(form, t, free))
     begin = _Solved(afar._replace(a=(jnp.zeros_like(d.qvel), *afar.a[1:])), afar, unsearched(d), jnp.zeros((), bool))
@@ -120,6 +117,13 @@ def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None 
     )
     mean = None if bounce is None else _mean_velocity(form, t, bounce, d.qvel + h * qacc, force)
     return d, Solution(mid.slots, mid.rows, force, found, mean=mean)
+
+
+def _kept(number: Array, last: _Solved, new: _Solved) -> _Solved:
+    """The new solution, but for one more than always that leads nowhere where the last one had led somewhere."""
+    kept = (number > CORRECTIONS) & last.usable & ~new.usable
+    best = jax.tree.map(lambda old, x: jnp.where(kept, old, x), last, new)
+    return best._replace(outcome=best.outcome._replace(iterations=new.outcome.iterations))
 
 
 def _refuse_rk4(m: Model) -> None:

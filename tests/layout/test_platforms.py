@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import pytest
 
 import jaxsim as js
-from jaxsim.solvers.linear import tiles
 
 # a limb with a foot on the floor: contact, limit, and both systems of equations that a step solves
 XML = """
@@ -29,8 +28,9 @@ XML = """
 </mujoco>
 """
 WORLDS = 3
-# small systems have a kernel of ours, but where JAX (0.12) has to see the GPU that it makes it for
-SYSTEMS = "__gpu$xla.gpu.triton" if tiles.fit(8) else "cusolver_potrf_ffi"
+# small systems have a kernel of ours, but where JAX (0.11 on) has to see the GPU that it makes it for
+SEEN = jax.__version_info__ < (0, 11) or jax.default_backend() == "gpu"
+SYSTEMS = "__gpu$xla.gpu.triton" if SEEN else "cusolver_potrf_ffi"
 ONLY_ON_CPU = ("xla_cpu_small_call", "inlineable", "lapack_")
 
 

@@ -62,7 +62,8 @@ def _each(A: Array) -> Array:
 
 
 def _on_cuda(A: Array) -> Array:
-    return tiles.inverse(A) if A.size and tiles.fit(A.shape[-1]) else _each(A)
+    small = A.size and A.shape[-1] <= tiles.INVERTED and tiles.fit(A.shape[-1])
+    return tiles.inverse(A) if small else _each(A)
 
 
 def _jvp(primals, tangents):

@@ -21,6 +21,7 @@ from jaxsim.layout.unstable import triton
 Array = jax.Array
 
 LEAST, LARGEST = 8, 64  # rows of a tile
+INVERTED = 32  # of one that is inverted: larger ones, shared by warps, were not shown to be right on a GPU
 WARPS = {8: 1, 16: 1, 32: 1, 64: 4}
 
 
@@ -49,7 +50,7 @@ def solve(H: Array, b: Array, interpret: bool = False) -> Array:
 
 
 def inverse(A: Array, interpret: bool = False) -> Array:
-    """A^-1 [..., n, n], by exchange steps with row pivots (see `inverse.inverse`); `fit(n)` is asked before."""
+    """A^-1 [..., n, n], by exchange steps with row pivots (see `inverse.inverse`); `fit` and INVERTED are asked before."""
     n, lead = A.shape[-1], A.shape[:-2]
     side, count = _side(n), A.size // (n * n)
     order = jax.ShapeDtypeStruct((count, side), jnp.int32)
