@@ -50,7 +50,7 @@ def solve(H: Array, b: Array, interpret: bool = False) -> Array:
 
 
 def inverse(A: Array, interpret: bool = False) -> Array:
-    """A^-1 [..., n, n], by exchange steps with row pivots (see `inverse.inverse`); `fit` and INVERTED are asked before."""
+    """A^-1 [..., n, n], by exchange steps with row pivots (see `inverse.py`); `fit` and INVERTED are asked before."""
     n, lead = A.shape[-1], A.shape[:-2]
     side, count = _side(n), A.size // (n * n)
     order = jax.ShapeDtypeStruct((count, side), jnp.int32)
