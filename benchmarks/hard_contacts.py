@@ -1,17 +1,21 @@
 """A robot under hard contacts with random controls, many worlds: does every solve end, does anything enter the ground?
 
 python benchmarks/hard_contacts.py [--model quadruped] [--worlds 64] [--steps 1000] [--timestep 0.01] [--contact hard]
-                                   [--kappa K] [--float64] [--seed S] [--report R] [--mujoco]
+                                   [--kappa K] [--float64] [--seed S] [--report R] [--mujoco] [--keep FILE]
 
 A JSON line after every thousand steps, of all so far: iterations of a step (both solves), steps that have not converged
 and those whose world was held, the deepest penetration (m, of where steps begin), how many begin deeper than 1 mm, the
 worst |friction| / (mu normal) - 1 of the contact forces at every hundredth step, processor time, and whether all is
-finite. Controls are uniform in their ranges and new at every step.
+finite. Controls are uniform in their ranges and new at every step. With --keep all of it is kept in a file at every line,
+and a run that was stopped goes on from there.
 """
 
 import argparse
 import json
+import os
+import pickle
 import time
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -101,6 +105,23 @@ def in_mujoco(name: str, steps: int = 2000) -> dict:
     return {"MuJoCo C": m.opt.timestep, "steps per cpu s": round(per_second), "least gap m": deepest} | PUBLISHED
 
 
+def keep(file: str, run: list, *state) -> None:
+    """Write where a run of these arguments is; a stop while it is written leaves what was there."""
+    beside = Path(file + ".new")
+    beside.write_bytes(pickle.dumps((run, jax.device_get(state))))
+    os.replace(beside, file)
+
+
+def kept(file: str, run: list):
+    """What `keep` wrote of a run of the same arguments, or nothing."""
+    if not file or not Path(file).exists():
+        return None
+    of, state = pickle.loads(Path(file).read_bytes())
+    if of != run:
+        raise SystemExit(f"{file} is of another run: {of}, not {run}")
+    return state
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -112,6 +133,7 @@ def main() -> None:
     parser.add_argument("--kappa", type=float)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--report", type=int, default=10, help="a line after so many hundreds of steps")
+    parser.add_argument("--keep", help="a file: go on from there, and keep there how far it is")
     parser.add_argument("--float64", action="store_true")
     parser.add_argument("--mujoco", action="store_true", help="only measure MuJoCo C, with what Dojo published")
     args = parser.parse_args()
@@ -129,11 +151,14 @@ def main() -> None:
     blocks = -(-args.steps // EVERY)
     keys = jax.random.split(jax.random.key(args.seed), (blocks, args.worlds))
     run = run.lower(model, worlds, keys[0]).compile()
-    compiled, seen = time.process_time(), Seen()
-    for block, key in enumerate(keys, 1):
+    compiled, seen, done, before = time.process_time(), Seen(), 0, 0.0
+    arguments = [args.model, args.contact, args.worlds, blocks, args.seed, args.float64, *sorted(options.items())]
+    if state := kept(args.keep, arguments):
+        done, before, seen, worlds = state
+    for block, key in enumerate(keys[done:], done + 1):
         worlds, new, cone = run(model, worlds, key)
         seen.add([np.asarray(x) for x in new], np.asarray(cone))
-        took = time.process_time() - compiled
+        took = before + time.process_time() - compiled
         result = {
             "model": args.model, "contact": args.contact, "worlds": args.worlds, "steps": block * EVERY,
             "timestep": args.timestep, "kappa": float(model.opt.kappa), "dtype": str(data.qpos.dtype),
@@ -142,6 +167,8 @@ def main() -> None:
         }  # fmt: skip
         if block % args.report == 0 or block == blocks:
             print(json.dumps(result), flush=True)
+            if args.keep:
+                keep(args.keep, arguments, block, took, seen, worlds)
 
 
 if __name__ == "__main__":

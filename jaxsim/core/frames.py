@@ -14,19 +14,20 @@ Array = np.ndarray
 IDENTITY = np.array([1.0, 0, 0, 0])
 
 
-def exact_frames(m: Any) -> dict[str, Array]:
-    """body_ipos [nbody, 3], body_iquat [nbody, 4] and the same of geoms and sites, by name (mj_local2Global).
+def snaps(m: Any) -> Array:
+    """[nbody + ngeom + nsite, 7] what to add to the poses of inertias, geoms and sites for those of mj_local2Global.
 
-    `m` is any object with mjModel's fields.
+    `m` is any object with mjModel's fields. As an addition, what a model's user gives these fields later still counts.
     """
     flag = np.where(np.isin(m.body_sameframe, (SameFrame.BODY, SameFrame.BODYROT)), m.body_sameframe, SameFrame.NONE)
     ipos, iquat = _exact(flag, m.body_ipos, m.body_iquat, m.body_ipos, m.body_iquat)
-    frames = {"body_ipos": ipos, "body_iquat": iquat}
+    exact, given = [(ipos, iquat)], [(m.body_ipos, m.body_iquat)]
     for kind in ("geom", "site"):
         body, flag = getattr(m, f"{kind}_bodyid"), getattr(m, f"{kind}_sameframe")
         own = getattr(m, f"{kind}_pos"), getattr(m, f"{kind}_quat")
-        frames[f"{kind}_pos"], frames[f"{kind}_quat"] = _exact(flag, *own, ipos[body], iquat[body])
-    return frames
+        given.append(own)
+        exact.append(_exact(flag, *own, ipos[body], iquat[body]))
+    return np.concatenate([np.hstack(poses) for poses in exact]) - np.concatenate([np.hstack(p) for p in given])
 
 
 def _exact(flag: Array, pos: Array, quat: Array, ipos: Array, iquat: Array) -> tuple[Array, Array]:

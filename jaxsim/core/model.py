@@ -11,7 +11,6 @@ from jaxsim.core.fields.field import Child
 from jaxsim.core.fields.model import ModelReals
 from jaxsim.core.fields.option import KAPPA_FLOAT32, OptionInts, OptionReals, OwnInts, OwnReals, Statistics
 from jaxsim.core.fields.static import Deduced, Sizes, Static
-from jaxsim.core.frames import exact_frames
 from jaxsim.core.kinds import KINDS, ByName
 from jaxsim.core.named import ids, model_rows, with_rows
 from jaxsim.core.record import Record, register
@@ -232,8 +231,7 @@ def from_fields(source: Any, names: dict[str, list[str]]) -> Model:
         names: names of each kind of element.
 
     Returns:
-        The Model, reals in the default float type, on the default device. Frames that MuJoCo takes for that of their
-        body or inertia are exactly that (`exact_frames`).
+        The Model, reals in the default float type, on the default device.
 
     Raises:
         AttributeError: the source lacks a field; the message names it.
@@ -244,11 +242,7 @@ def from_fields(source: Any, names: dict[str, list[str]]) -> Model:
     sizes = Topology(static, {})
     static |= {name: _static_array(source, field, sizes) for name, field in STATIC.items()}
     static |= deduced(source)
-    frames = exact_frames(source)
-    reals = {
-        name: _shaped(frames[name] if name in frames else _get(source, name), field, sizes, dtype)
-        for name, field in MODEL_REAL.items()
-    }
+    reals = {name: _shaped(_get(source, name), field, sizes, dtype) for name, field in MODEL_REAL.items()}
     options = {k: OPTION_OWN[k] if k in OPTION_OWN else _get(source.opt, k) for k in OPTION_REAL | OPTION_INT}
     if dtype == np.float32:
         options["kappa"] = KAPPA_FLOAT32

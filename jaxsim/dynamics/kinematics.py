@@ -65,8 +65,8 @@ def _attached(m: Model, pos: Array, quat: Array, anchor: Array, axis: Array) -> 
     xp, parent = namespace(pos), m.body_parentid[m.jnt_bodyid][: len(anchor)]  # in whose frames anchors and axes are
     body = np.concatenate([np.arange(m.nbody), m.geom_bodyid, m.site_bodyid])
     carrier = np.concatenate([body, parent, parent])
-    points = xp.concatenate([m.body_ipos, m.geom_pos, m.site_pos, anchor, axis])
-    frames = xp.concatenate([m.body_iquat, m.geom_quat, m.site_quat])
+    points, frames = _snapped(m)
+    points = xp.concatenate([points, anchor, axis])
     turned = quaternion.rotate(take(quat, carrier), points)
     n = len(body) + len(parent)  # inertias, geoms, sites and anchors are points; the axes after them have no place
     world = take(pos, carrier[:n]) + turned[:n]
@@ -83,6 +83,17 @@ def _attached(m: Model, pos: Array, quat: Array, anchor: Array, axis: Array) -> 
         "xanchor": world[site:],
         "xaxis": turned[n:],
     }
+
+
+def _snapped(m: Model) -> tuple[Array, Array]:
+    """Positions [nframe, 3] and orientations [nframe, 4] of inertias, geoms and sites in their bodies' frames."""
+    xp = namespace(m.geom_pos)
+    points = xp.concatenate([m.body_ipos, m.geom_pos, m.site_pos])
+    frames = xp.concatenate([m.body_iquat, m.geom_quat, m.site_quat])
+    if not m.topology.frame_snap.any():
+        return points, frames
+    snap = m.topology.frame_snap.astype(points.dtype).reshape(-1, *[1] * (points.ndim - 2), 7)
+    return points + snap[..., :3], frames + snap[..., 3:]
 
 
 def _local_poses(m: Model, d: Data) -> tuple[Array, Array, Array, Array]:

@@ -39,4 +39,4 @@ def test_poses_equal_mujocos():
         for name in ("geom_xpos", "geom_xmat", "site_xpos", "site_xmat", "xipos", "ximat"):
             np.testing.assert_allclose(getattr(data, name), getattr(state, name), atol=1e-14, err_msg=name)
         for name in ("geom_pos", "geom_quat", "site_quat", "body_iquat"):
-            np.testing.assert_allclose(getattr(model, name), getattr(reference, name), atol=1e-6, err_msg=name)
+            np.testing.assert_allclose(getattr(model, name), getattr(reference, name), atol=1e-14, err_msg=name)

@@ -317,6 +317,8 @@ class Deduced:
     nbudget: int = size("number of budgets of collisions, see js.budgets")
     budget: Ints = integer("nbudget", "what the collision stages of a world have room for, by the names of js.budgets")
     geom_block: Ints = integer("ngeom", "the block of geoms that are first tested as one; -1 for none")
+    nframe: int = size("number of frames that are fixed to a body: nbody inertias, then ngeom geoms, then nsite sites")
+    frame_snap: Reals = real("nframe,7", "m, 1", "added to a frame where it is its body's or inertia's (mjtSameFrame)")
     wrap_sideid: Ints = integer("nwrap", "side site of a geom in a tendon's path, from its wrap_prm; -1 for none")
     hasfluid: bool = flag("", "whether there is a fluid: density or viscosity was not zero at load")
     hassurfacevel: bool = flag("", "whether surfaces move: the surfacevel of some geom was not zero at load")

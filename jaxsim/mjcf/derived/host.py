@@ -6,7 +6,6 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from jaxsim.core.fields.static import SIZES, STATIC
-from jaxsim.core.frames import exact_frames
 from jaxsim.core.topology import Topology, deduced
 
 Array = np.ndarray
@@ -28,11 +27,9 @@ class Host(SimpleNamespace):
 
 
 def host_model(m: Any) -> HostModel:
-    """The fields of a model (any object with mjModel's) and its topology; arrays are shared, but for frames."""
+    """The fields of a model (any object with mjModel's) and its topology; arrays are shared."""
     static = {name: getattr(m, name) for name in (*SIZES, *STATIC) if hasattr(m, name)}
-    host = Host(**vars(m) | {"topology": Topology(static | deduced(m), {})})
-    vars(host).update(exact_frames(m))
-    return host
+    return Host(**vars(m) | {"topology": Topology(static | deduced(m), {})})
 
 
 def with_worlds(m: HostModel, worlds: int) -> HostModel:
