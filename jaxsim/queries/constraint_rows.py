@@ -14,7 +14,8 @@ import numpy as np
 
 from jaxsim.algebra.select import take
 from jaxsim.collision.compact import gather
-from jaxsim.collision.slots import buffer_order
+from jaxsim.collision.shape import NO_CONTACT
+from jaxsim.collision.slots import ContactSlots, buffer_order, contact_buffer
 from jaxsim.constraint.contact import ContactRows, written_out
 from jaxsim.constraint.row_table import RowTable, row_table
 from jaxsim.constraint.solution import Solution
@@ -62,10 +63,10 @@ def constraint_rows(model: Model, data: Data) -> ConstraintRows:
 
     Source: mj_makeConstraint, mj_referenceConstraint, mj_constraintUpdate.
     """
-    _, solution = _solution(model, data)
+    here, solution = _solution(model, data)
     parts = [_scalar_rows(model, solution)]
     if solution.slots is not None:
-        parts.append(_contact_part(model, data, solution))
+        parts.append(_contact_part(model, data, here, solution))
     return ConstraintRows(*(jnp.concatenate(x) for x in zip(*parts)))
 
 
@@ -74,7 +75,8 @@ def contact_force(model: Model, data: Data, slot: Array | int) -> Array:
     """Force (N) and torque (N m) [6] in a slot of `data.contact`, in the contact frame (mj_contactForce).
 
     The force acts on the body of the second geom and, reversed, on the first; its first component is along
-    the normal. Idle slots have none.
+    the normal. Idle slots have none, nor has a contact that is at the edge of what is detected or of what there is
+    room for, where rounding may leave it out as it is found again.
 
     Args:
         model: the model.
@@ -85,7 +87,7 @@ def contact_force(model: Model, data: Data, slot: Array | int) -> Array:
     here, solution = _solution(model, data)
     if solution.slots is None:
         return jnp.zeros(6, data.qpos.dtype)
-    order, idle = buffer_order(model, solution.slots)
+    order, idle = _slots_of(model, data, here, solution.slots)
     force = jnp.where(idle[:, None], 0, gather(solution.between_surfaces(), order))
     moved = jnp.max(jnp.abs(here.xpos - data.xpos)) > MOVED * (1 + jnp.max(jnp.abs(here.xpos)))
     return jnp.where(moved, jnp.nan, jnp.pad(force, ((0, 0), (0, 6 - force.shape[1])))[slot])
@@ -113,9 +115,9 @@ def _scalar_rows(model: Model, solution: Solution) -> ConstraintRows:
     )
 
 
-def _contact_part(model: Model, data: Data, solution: Solution) -> ConstraintRows:
+def _contact_part(model: Model, data: Data, here: Data, solution: Solution) -> ConstraintRows:
     """Rows of the contacts, slot by slot."""
-    order, idle = buffer_order(model, solution.slots)
+    order, idle = _slots_of(model, data, here, solution.slots)
     rows = solution.rows.contact
     rows = rows._replace(J=written_out(model.topology, rows), motion=())
     c = jax.tree.map(lambda x: gather(x, order), rows)
@@ -124,6 +126,24 @@ def _contact_part(model: Model, data: Data, solution: Solution) -> ConstraintRow
         return _elliptic(c, gather(solution.force.contact, order))
     edges = solution.edges
     return _pyramidal(row_table(model), c, data.qacc, None if edges is None else gather(edges, order))
+
+
+def _slots_of(model: Model, data: Data, here: Data, slots: ContactSlots) -> tuple[Array, Array]:
+    """The engine's slot of each contact in `data.contact` [nconmax], and which of these have none [nconmax].
+
+    Where more are near than there is room for, or one is as far as is detected, rounding decides which are found; then
+    the same ones may stand elsewhere as they are found again.
+    """
+    order, idle = buffer_order(model, slots)
+    own, found = data.contact, contact_buffer(model, here, slots).contact
+    same = jnp.all(own.geom[:, None] == found.geom[None], axis=2) & ((own.dist < NO_CONTACT)[:, None] & ~idle[None])
+    apart = jnp.max(jnp.abs(own.pos[:, None] - found.pos[None]), axis=2)
+    apart = jnp.where(apart > MOVED * (1 + jnp.max(jnp.abs(own.pos))), apart, 0)
+    apart = jnp.where(same, apart, jnp.inf)
+    place = np.arange(len(order))
+    shift = np.abs(place[:, None] - place[None]).astype(np.int32)
+    nearest = jnp.where(apart <= jnp.min(apart, axis=1, keepdims=True), shift, len(order))  # of those, the same place
+    return gather(order, jnp.argmin(nearest, axis=1).astype(jnp.int32)), ~jnp.any(same, axis=1)
 
 
 def _elliptic(c: ContactRows, force: Array) -> ConstraintRows:

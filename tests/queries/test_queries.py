@@ -10,6 +10,7 @@ import oracle
 import pytest
 
 import jaxsim as js
+from jaxsim.core.enums import ConstraintType
 
 # one of everything that makes rows: equalities out of type order, friction, limits, contacts
 ROBOT = """
@@ -221,6 +222,37 @@ def test_contact_force(case):
     stepped = js.step(model, data)  # whose contacts are those of where it began
     assert np.isnan(js.contact_force(model, stepped, 0)).all()
     assert np.isfinite(js.contact_force(model, js.forward(model, stepped), 0)).all()
+
+
+# a ball, a tilted box on its two lower corners, and a heavier ball
+APART = """
+<mujoco>
+  <worldbody>
+    <geom type="plane" size="5 5 .1"/>
+    <body pos="0 0 .099"><freejoint/><geom size=".1"/></body>
+    <body pos="1 0 .138" euler="45 1 0"><freejoint/><geom type="box" size=".1 .1 .1"/></body>
+    <body pos="2 0 .199"><freejoint/><geom size=".2"/></body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def test_contact_forces_follow_the_contacts_of_data():
+    """Rounding may leave out another contact when all are found again: those of data keep their own forces."""
+    model = js.load(APART)
+    data = js.forward(model, js.make_data(model))
+    slots = jnp.arange(data.contact.dist.shape[0])
+    forces = np.asarray(jax.vmap(lambda i: js.contact_force(model, data, i))(slots))
+    other = data.replace(contact=jax.tree.map(lambda x: jnp.roll(x, -1, axis=0), data.contact))
+    moved = np.asarray(jax.vmap(lambda i: js.contact_force(model, other, i))(slots))
+    assert len(np.unique(forces[: int(data.ncon), 0])) > 2  # so that another contact's force would be seen
+    np.testing.assert_allclose(moved, np.roll(forces, -1, axis=0), rtol=1e-12)
+    rows, shifted = js.constraint_rows(model, data), js.constraint_rows(model, other)
+    of_contact = np.asarray(rows.type) >= int(ConstraintType.CONTACT_FRICTIONLESS)
+    per_slot = np.asarray(rows.force)[of_contact].reshape(len(slots), -1)
+    np.testing.assert_allclose(
+        np.asarray(shifted.force)[of_contact].reshape(len(slots), -1), np.roll(per_slot, -1, axis=0), rtol=1e-12
+    )
 
 
 def test_names_and_ids():
