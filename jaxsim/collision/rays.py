@@ -89,6 +89,8 @@ def _distances(m: Model, kind: GeomType, geoms: np.ndarray, begin: Array, toward
 
 def normals_of(m: Model, d: Data, start: Array, along: Array, met: Met) -> Array:
     """Unit normals [r, 3] of the surfaces that rays [r, 3] meet, outward, in world axes; zero if they meet nothing."""
+    if not m.ngeom:
+        return jnp.zeros_like(start)
     geom = jnp.maximum(met.geom, 0)
     mat, size = gather(d.geom_xmat, geom).reshape(-1, 3, 3), gather(m.geom_size, geom)
     x = jnp.where(met.geom >= 0, met.dist, 0)

@@ -115,3 +115,23 @@ def test_signed_distance_fields_are_seen():
     seen = jax.jit(js.forward)(model, js.make_data(model)).sensordata
     assert (d.sensordata.reshape(4, 7)[:, 0] > 0).all()
     np.testing.assert_allclose(seen, d.sensordata, rtol=1e-9, atol=1e-9)
+
+
+# nothing that a ray could meet
+EMPTY = """
+<mujoco>
+  <worldbody>
+    <body><joint/><inertial pos="0 0 1" mass="1" diaginertia="1 1 1"/><site name="a"/></body>
+  </worldbody>
+  <sensor><rangefinder site="a" data="dist point normal"/></sensor>
+</mujoco>
+"""
+
+
+def test_nothing_is_seen_where_there_is_nothing():
+    mj, model = mujoco.MjModel.from_xml_string(EMPTY), js.load(EMPTY)
+    d = mujoco.MjData(mj)
+    mujoco.mj_forward(mj, d)
+    seen = jax.jit(js.forward)(model, js.make_data(model)).sensordata
+    assert d.sensordata[0] == -1
+    np.testing.assert_array_equal(seen, d.sensordata)
