@@ -65,7 +65,7 @@ def _attached(m: Model, pos: Array, quat: Array, anchor: Array, axis: Array) -> 
     xp, parent = namespace(pos), m.body_parentid[m.jnt_bodyid][: len(anchor)]  # in whose frames anchors and axes are
     body = np.concatenate([np.arange(m.nbody), m.geom_bodyid, m.site_bodyid])
     carrier = np.concatenate([body, parent, parent])
-    points, frames = _snapped(m)
+    points, frames = local_frames(m)
     points = xp.concatenate([points, anchor, axis])
     turned = quaternion.rotate(take(quat, carrier), points)
     n = len(body) + len(parent)  # inertias, geoms, sites and anchors are points; the axes after them have no place
@@ -85,7 +85,7 @@ def _attached(m: Model, pos: Array, quat: Array, anchor: Array, axis: Array) -> 
     }
 
 
-def _snapped(m: Model) -> tuple[Array, Array]:
+def local_frames(m: Model) -> tuple[Array, Array]:
     """Positions [nframe, 3] and orientations [nframe, 4] of inertias, geoms and sites in their bodies' frames."""
     xp = namespace(m.geom_pos)
     points = xp.concatenate([m.body_ipos, m.geom_pos, m.site_pos])

@@ -26,6 +26,7 @@ from jaxsim.constraint.laws.hard import Friction, bound_step, friction_step
 from jaxsim.core.enums import DisableBit
 from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology, per_topology
+from jaxsim.dynamics.kinematics import local_frames
 from jaxsim.maximal.bodies import rotation, skew, turn_rate
 from jaxsim.maximal.equations import Begin, Unknowns, ahead, linearised, straight_ahead
 from jaxsim.maximal.factor import Factors, factor, solve_bordered
@@ -103,7 +104,8 @@ def _geoms(m: Model) -> tuple[Array, Array]:
     """Positions [ngeom, 3] and orientations [ngeom, 4] of geoms in the frames of their links' bodies."""
     pos, quat = in_link(m)
     turned = take(quat, m.geom_bodyid)
-    return take(pos, m.geom_bodyid) + quaternion.rotate(turned, m.geom_pos), quaternion.mul(turned, m.geom_quat)
+    local, turn = (x[m.nbody : m.nbody + m.ngeom] for x in local_frames(m))
+    return take(pos, m.geom_bodyid) + quaternion.rotate(turned, local), quaternion.mul(turned, turn)
 
 
 class Errors(NamedTuple):

@@ -15,6 +15,7 @@ from jaxsim.core.enums import EqType
 from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology, per_topology
 from jaxsim.dynamics.coordinates import SCALAR
+from jaxsim.dynamics.kinematics import local_frames
 from jaxsim.maximal.bodies import rotation
 from jaxsim.maximal.joints import Frames, frames
 from jaxsim.maximal.mechanism import Mechanism, in_link
@@ -74,7 +75,8 @@ def placed(mechanism: Mechanism, at: Frames) -> Data:
     xpos = take(at.pos, s.link) + quaternion.rotate(link_quat, pos - take(com, s.link))
     xquat = quaternion.mul(link_quat, quat)
     d = make_data(m).replace(xpos=xpos, xquat=xquat, xmat=rotation(xquat).reshape(-1, 9))
-    site = take(xpos, m.site_bodyid) + quaternion.rotate(take(xquat, m.site_bodyid), m.site_pos)
+    local = local_frames(m)[0][m.nbody + m.ngeom :]
+    site = take(xpos, m.site_bodyid) + quaternion.rotate(take(xquat, m.site_bodyid), local)
     return d.replace(site_xpos=site)
 
 

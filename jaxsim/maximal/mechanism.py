@@ -12,6 +12,7 @@ from jaxsim.algebra.select import product, take
 from jaxsim.core.enums import DisableBit, EqType, JointType, TrnType
 from jaxsim.core.model import Model, known
 from jaxsim.core.topology import Topology, per_topology
+from jaxsim.dynamics.kinematics import local_frames
 from jaxsim.maximal.bodies import rotation
 from jaxsim.maximal.points import untouched
 from jaxsim.maximal.structure import Structure, structure_of
@@ -71,10 +72,11 @@ def from_model(model: Model, without: tuple[str, ...] = ()) -> Mechanism:
     s, pos, quat = structure_of(model.topology), *in_link(model)
     members = jnp.asarray(_members(model.topology), pos.dtype)
     mass = product(_members(model.topology), model.body_mass)
-    centre = pos + quaternion.rotate(quat, model.body_ipos)
+    local, turn = (x[: model.nbody] for x in local_frames(model))
+    centre = pos + quaternion.rotate(quat, local)
     heavy = mass > 0
     com = product(_members(model.topology), model.body_mass[:, None] * centre) / jnp.where(heavy, mass, 1)[:, None]
-    axes = rotation(quaternion.mul(quat, model.body_iquat))
+    axes = rotation(quaternion.mul(quat, turn))
     own = jnp.einsum("bij,bj,bkj->bik", axes, model.body_inertia, axes, precision="highest")
     arm = centre - take(jnp.concatenate([com, jnp.zeros((1, 3), com.dtype)]), s.link)
     square = vector.dot(arm, arm)[:, None, None] * jnp.eye(3, dtype=arm.dtype)[None]
