@@ -59,7 +59,7 @@ def constraint_rows(model: Model, data: Data) -> ConstraintRows:
 
     Args:
         model: the model.
-        data: after `forward`.
+        data: after `forward`. Where qpos has moved on since, rows are those of the contacts at qpos.
 
     Source: mj_makeConstraint, mj_referenceConstraint, mj_constraintUpdate.
     """
@@ -89,14 +89,18 @@ def contact_force(model: Model, data: Data, slot: Array | int) -> Array:
         return jnp.zeros(6, data.qpos.dtype)
     order, idle = _slots_of(model, data, here, solution.slots)
     force = jnp.where(idle[:, None], 0, gather(solution.between_surfaces(), order))
-    moved = jnp.max(jnp.abs(here.xpos - data.xpos)) > MOVED * (1 + jnp.max(jnp.abs(here.xpos)))
-    return jnp.where(moved, jnp.nan, jnp.pad(force, ((0, 0), (0, 6 - force.shape[1])))[slot])
+    return jnp.where(_moved(data, here), jnp.nan, jnp.pad(force, ((0, 0), (0, 6 - force.shape[1])))[slot])
 
 
 def _solution(model: Model, data: Data) -> tuple[Data, Solution]:
     """Where a state is, and its constraints with their forces at its acceleration."""
     here, mid = position_velocity(model, data)
     return here, solution_at(model, data, mid)
+
+
+def _moved(data: Data, here: Data) -> Array:
+    """Whether bodies are elsewhere than at `data.xpos`, so that `data.contact` is of another state."""
+    return jnp.max(jnp.abs(here.xpos - data.xpos)) > MOVED * (1 + jnp.max(jnp.abs(here.xpos)))
 
 
 def _scalar_rows(model: Model, solution: Solution) -> ConstraintRows:
@@ -132,10 +136,11 @@ def _slots_of(model: Model, data: Data, here: Data, slots: ContactSlots) -> tupl
     """The engine's slot of each contact in `data.contact` [nconmax], and which of these have none [nconmax].
 
     Where more are near than there is room for, or one is as far as is detected, rounding decides which are found; then
-    the same ones may stand elsewhere as they are found again.
+    the same ones may stand elsewhere as they are found again. If bodies have moved since, all are those found now.
     """
     order, idle = buffer_order(model, slots)
-    own, found = data.contact, contact_buffer(model, here, slots).contact
+    found = contact_buffer(model, here, slots).contact
+    own = jax.tree.map(lambda new, old: jnp.where(_moved(data, here), new, old), found, data.contact)
     same = jnp.all(own.geom[:, None] == found.geom[None], axis=2) & ((own.dist < NO_CONTACT)[:, None] & ~idle[None])
     apart = jnp.max(jnp.abs(own.pos[:, None] - found.pos[None]), axis=2)
     apart = jnp.where(apart > MOVED * (1 + jnp.max(jnp.abs(own.pos))), apart, 0)
