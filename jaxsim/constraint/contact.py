@@ -35,6 +35,8 @@ from jaxsim.dynamics.trees import trees_of
 
 Array = jax.Array
 
+ROUNDING = 64  # digits' units that a Jacobian's entries and the frames they are made of are good to
+
 
 class ContactRows(NamedTuple):
     """Contacts of one world in n slots; axes of a slot are normal, two tangents, spin, two rolls.
@@ -121,6 +123,8 @@ def contact_rows(m: Model, d: Data, slots: ContactSlots) -> ContactRows:
     if trees_of(m) is None:
         motion: Any = contact_motion(m, d, slots, dim)
         J: Any = contact_jacobian(motion)
+        if m.haspivots:
+            J = _without_rounding(J, motion)
         velocity = product(contact_velocity, as_matrix(J), motion, d.qvel).reshape(J.shape[:2])
     else:
         J, motion = None, body_motion(m, d, slots, dim)
@@ -258,6 +262,16 @@ def contact_jacobian(motion: ContactMotion) -> Array:
         n, dim, _ = wrench.shape
         parts.append(moves[:, None] * products(wrench.reshape(n * dim, 6), motion.cdof).reshape(n, dim, -1))
     return sum(parts[1:], parts[0])
+
+
+def _without_rounding(J: Array, motion: ContactMotion) -> Array:
+    """J [n, dim, nv] with zeros for what is small enough to be what rounding left of a difference of large numbers.
+
+    What presses on a body that turns about its centre of mass has a force as if nothing could move it, up to 1e18 N. As
+    long as it points at the axis that must be multiplied by zero.
+    """
+    size = contact_jacobian(jax.tree.map(jnp.abs, motion))
+    return jnp.where(jnp.abs(J) > ROUNDING * jnp.finfo(J.dtype).eps * size, J, 0)
 
 
 def as_matrix(J: Array) -> Array:

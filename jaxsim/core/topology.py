@@ -85,6 +85,7 @@ def deduced(source: Any) -> dict[str, Any]:
         "hasfluid": np.bool_(source.opt.density > 0 or source.opt.viscosity > 0),
         "hassurfacevel": np.bool_(np.any(source.geom_surfacevel)),
         "hasadhesion": np.bool_(np.any(source.geom_adhesion) or np.any(source.pair_adhesion)),
+        "haspivots": _has_pivots(source),
         "geom_hasfluid": np.asarray(source.geom_fluid)[:, 0] > 0,
     }
     plugin = {
@@ -99,6 +100,12 @@ def deduced(source: Any) -> dict[str, Any]:
     frames = snaps(source)
     room |= {"nframe": len(frames), "frame_snap": frames}
     return friction | fluid | plugin | room | {"wrap_sideid": side, "actuator_slots": _slots(source)}
+
+
+def _has_pivots(source: Any) -> np.bool_:
+    """Whether some geom's body turns, but moves its centre of mass by less than 3 % of the geom's size as it does."""
+    move, turn = np.asarray(source.body_invweight0).reshape(-1, 2)[np.asarray(source.geom_bodyid)].T
+    return np.any((turn > 0) & (move < 1e-3 * turn * np.square(source.geom_rbound)))
 
 
 def _slots(source: Any) -> np.ndarray:

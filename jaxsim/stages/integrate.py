@@ -13,6 +13,7 @@ from jax import lax
 
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import put, take
+from jaxsim.algebra.structured import product
 from jaxsim.core.data import Data
 from jaxsim.core.enums import DisableBit, DynType, Integrator
 from jaxsim.core.model import Model
@@ -94,7 +95,7 @@ def _euler_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | Non
     found = known_of(m, mid.inertia, known)
     if found is not None and is_constrained(m, mid):  # the forces are M qacc, which saves their derivative
         return damped(mid.mass, d.qacc, diagonal, found)
-    return solve(mid.mass, d.qfrc_smooth + d.qfrc_constraint, diagonal, found)
+    return solve(mid.mass, _force(m, d, mid), diagonal, found)
 
 
 def _implicitfast_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | None) -> tuple[Array, Array]:
@@ -105,7 +106,7 @@ def _implicitfast_acceleration(m: Model, d: Data, mid: Intermediate, known: Arra
     """
     if not m.nv:
         return d.qacc, d.qacc
-    force, bodies = d.qfrc_smooth + d.qfrc_constraint, standalone_free_bodies(m)
+    force, bodies = _force(m, d, mid), standalone_free_bodies(m)
     more, symmetric, whole = implicitfast_matrix(m, d, mid, bodies)
     parts = functools.partial(_sum_product, m.topology), (mid.inertia, more)
     qacc = solve(symmetric, force, known=None if known is None else Known(known, *parts))
@@ -120,7 +121,20 @@ def _implicit_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | 
     """(M - h dF/dv)^-1 (qfrc_smooth + qfrc_constraint), with F all smooth forces, those of the bias too."""
     if not m.nv:
         return d.qacc
-    return solve_general(implicit_matrix(m, d, mid), d.qfrc_smooth + d.qfrc_constraint, known)
+    return solve_general(implicit_matrix(m, d, mid), _force(m, d, mid), known)
+
+
+def _force(m: Model, d: Data, mid: Intermediate) -> Array:
+    """qfrc_smooth + qfrc_constraint [nv].
+
+    What presses on a pivot has so large a force (see contact_rows) that little but rounding is left of qfrc_constraint.
+    M qacc is the same sum, as far as qacc was found.
+    """
+    force = d.qfrc_smooth + d.qfrc_constraint
+    if not m.haspivots:
+        return force
+    inertial = product(functools.partial(inertia_product, m.topology), mid.mass, mid.inertia, d.qacc)
+    return jnp.where(d.solver_converged, inertial, force)
 
 
 def _sum_product(t: Topology, parts: tuple[Inertia, Array], x: Array) -> Array:

@@ -90,7 +90,17 @@ def _pyramidal_force(c: ContactRows, w: Array) -> Array:
     if w.shape[1] == 1:
         return normal
     k = w.shape[1] - 1
-    return jnp.concatenate([normal, c.friction * (push[:, :k] - push[:, k:])], axis=1)
+    difference = jnp.where(_both_push(D), -2 * D[:, :k] * c.friction * w[:, 1:], push[:, :k] - push[:, k:])
+    return jnp.concatenate([normal, c.friction * difference], axis=1)
+
+
+def _both_push(D: Array) -> Array:
+    """[n, dim - 1] where both edges of a pair push, for D of those that do [n, 2 (dim - 1)].
+
+    As they do so with all but equal forces, what concerns their difference is computed from the slip alone.
+    """
+    k = D.shape[1] // 2
+    return (D[:, :k] > 0) & (D[:, k:] > 0)
 
 
 def _pyramidal_hessian(c: ContactRows, w: Array) -> Array:
@@ -109,12 +119,18 @@ def _pyramidal_hessian(c: ContactRows, w: Array) -> Array:
 def _pyramidal_along(c: ContactRows, w: Array, dw: Array) -> Line:
     c = frictionless_masked(c)
     jar, rate, D = _edges(c, w), _edges(c, dw), _edge_D(c)
-    stiffness = D * rate
+    stiffness, k = D * rate, c.D.shape[1] - 1
 
     def at(alpha: Array) -> tuple[Array, Array]:
         here = jar + alpha * rate
         pushing = jnp.where(here < 0, stiffness, 0)
-        return jnp.sum(pushing * here), jnp.sum(pushing * rate)
+        slopes = pushing * here
+        if k:
+            x = w + alpha * dw
+            pair = x[:, :1] * dw[:, :1] + c.friction * c.friction * (x[:, 1:] * dw[:, 1:])
+            both = _both_push(jnp.where(here < 0, D, 0))
+            slopes = jnp.where(both, 2 * D[:, :k] * pair, slopes[:, :k] + slopes[:, k:])
+        return jnp.sum(slopes), jnp.sum(pushing * rate)
 
     return at
 

@@ -323,6 +323,7 @@ class Deduced:
     hasfluid: bool = flag("", "whether there is a fluid: density or viscosity was not zero at load")
     hassurfacevel: bool = flag("", "whether surfaces move: the surfacevel of some geom was not zero at load")
     hasadhesion: bool = flag("", "whether surfaces stick: the adhesion of some geom or pair was not zero at load")
+    haspivots: bool = flag("", "whether a body with geoms turned about its own centre of mass, or nearly so, at load")
     geom_hasfluid: Flags = flag("ngeom", "whether the geom feels the fluid as an ellipsoid: its fluidshape at load")
     geom_sdf: Ints = integer("ngeom", "what gives its signed distance: see collision.sdf; -1 where it is of its type")
     sdf_functions: tuple = Child("the user's signed distances, see js.load")  # type: ignore[assignment]
