@@ -174,6 +174,20 @@ def _most(t: Topology, kinds: Kinds, sdf_initpoints: int) -> int:
     return collider_of(t, kinds, sdf_initpoints)[1] if collides(t, kinds) else 8
 
 
+def _crossed(pairs: Pairs, t: Topology) -> tuple[int, np.ndarray]:
+    """The most contacts that capsules of two moving bodies have, and these bodies [2].
+
+    Where a sole is made of capsules side by side, one foot across the other touches with each of its own each of those.
+    """
+    geoms = np.stack([pairs.geom1, pairs.geom2], axis=1)
+    bodies = t.geom_bodyid[geoms[np.all(t.geom_type[geoms] == GeomType.CAPSULE, axis=1)]]
+    bodies = np.sort(bodies[np.all(t.body_weldid[bodies] != 0, axis=1)], axis=1)
+    if not len(bodies):
+        return 0, np.zeros(0, int)
+    found, count = np.unique(bodies, axis=0, return_counts=True)
+    return int(count.max()), found[count.argmax()]
+
+
 def default_nconmax(t: Topology, disableflags: int, sdf_initpoints: int, least: int = 0, scale: float = 1) -> int:
     """Slots of the contact buffer: every possible contact if they are few, else what the geoms typically have.
 
@@ -194,5 +208,7 @@ def default_nconmax(t: Topology, disableflags: int, sdf_initpoints: int, least: 
     over_field = pairs.geom2[t.geom_type[pairs.geom1] == GeomType.HFIELD]
     share = np.where(loose & np.isin(moving, over_field), 2.0, share)  # a face lies on several prisms
     kinds = [GeomType(int(k)) for k in t.geom_type[moving]]
-    typical = 6 + sum(s * (heaped if free else each).get(k, 8) for s, free, k in zip(share, loose, kinds))
+    typical = np.array([s * (heaped if free else each).get(k, 8) for s, free, k in zip(share, loose, kinds)])
+    crossed, bodies = _crossed(pairs, t)
+    typical = 6 + max(typical.sum(), crossed + typical[~np.isin(t.geom_bodyid[moving], bodies)].sum())
     return int(min(every, max(16, least, np.ceil(scale * typical))))

@@ -153,6 +153,20 @@ def test_there_is_room_for_the_poses_that_a_model_comes_with():
     assert js.load(xml, max_contacts=20).nconmax == 20  # a choice is a choice
 
 
+def test_there_is_room_for_one_foot_across_the_other():
+    """Each of five capsules side by side touches each of five others, and so do two balls elsewhere."""
+    sole = "".join(f'<geom type="capsule" size=".01 .1" pos="{0.03 * i} 0 0" euler="90 0 0"/>' for i in range(-2, 3))
+    leg = '<body pos="{}"><joint axis="0 0 1" pos="0 0 {}"/>{}</body>'
+    xml = f"""<mujoco><worldbody><body pos="0 0 1"><freejoint/><geom size=".05"/>
+      {leg.format("0 0 -.3", 0, sole)}{leg.format("0 0 -.281", 0, sole)}
+      <body pos=".2 0 0"><joint/><geom size=".1"/></body><body pos=".39 0 0"><joint/><geom size=".1"/></body>
+      </body></worldbody></mujoco>"""
+    model = js.load(xml)
+    across = np.array([0, 0, 1, 1, 0, 0, 0, 0, np.pi / 2, 0, 0])
+    data = js.forward(model, js.make_data(model).replace(qpos=jnp.asarray(across)))
+    assert data.ncon == 5 * 5 + 1 < model.nconmax < 5 * 5 + 10 and not js.warnings_of(data)
+
+
 def test_there_is_room_for_a_robot_on_a_height_field_and_for_a_puzzle():
     """Ground that is higher than the field's origin, and cubes that lie flat on each other in a linkage."""
     xml = """<mujoco><asset><hfield name="f" nrow="9" ncol="9" size="1 1 2 .1" elevation="{}"/></asset><worldbody>
