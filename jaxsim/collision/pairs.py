@@ -163,6 +163,7 @@ _TYPICAL = {
     GeomType.CYLINDER: 4,
     GeomType.BOX: 8,
 }
+LEAST = 16  # contacts that have room in any case
 # of bodies that lie loose in a heap, each contact counted with one of its two
 _HEAPED = {GeomType.SPHERE: 3.3, GeomType.CAPSULE: 4, GeomType.ELLIPSOID: 4}
 
@@ -210,5 +211,7 @@ def default_nconmax(t: Topology, disableflags: int, sdf_initpoints: int, least: 
     kinds = [GeomType(int(k)) for k in t.geom_type[moving]]
     typical = np.array([s * (heaped if free else each).get(k, 8) for s, free, k in zip(share, loose, kinds)])
     crossed, bodies = _crossed(pairs, t)
-    typical = 6 + max(typical.sum(), crossed + typical[~np.isin(t.geom_bodyid[moving], bodies)].sum())
-    return int(min(every, max(16, least, np.ceil(scale * typical))))
+    usual = 6 + typical.sum()
+    if crossed > LEAST:
+        usual = max(usual, 6 + crossed + typical[~np.isin(t.geom_bodyid[moving], bodies)].sum())
+    return int(min(every, max(LEAST, least, np.ceil(scale * usual))))
