@@ -155,6 +155,7 @@ def groups(pairs: Pairs, t: Topology) -> list[tuple[Kinds, np.ndarray]]:
     return [(tuple(key if key[2] else key[:2]), part) for key, part in zip(keys, parts)]
 
 
+LEAST = 16  # contacts that have room in any case
 # most contacts that a geom of each type is usually part of, for sizing the contact buffer
 _TYPICAL = {
     GeomType.SPHERE: 1,
@@ -163,7 +164,6 @@ _TYPICAL = {
     GeomType.CYLINDER: 4,
     GeomType.BOX: 8,
 }
-LEAST = 16  # contacts that have room in any case
 # of bodies that lie loose in a heap, each contact counted with one of its two
 _HEAPED = {GeomType.SPHERE: 3.3, GeomType.CAPSULE: 4, GeomType.ELLIPSOID: 4}
 
@@ -176,9 +176,9 @@ def _most(t: Topology, kinds: Kinds, sdf_initpoints: int) -> int:
 
 
 def _crossed(pairs: Pairs, t: Topology) -> tuple[int, np.ndarray]:
-    """The most contacts that capsules of two moving bodies have, and these bodies [2].
+    """The most pairs of capsules that two moving bodies have, and these bodies [2].
 
-    Where a sole is made of capsules side by side, one foot across the other touches with each of its own each of those.
+    Where soles are made of capsules side by side, each capsule of a foot across the other touches all of the other's.
     """
     geoms = np.stack([pairs.geom1, pairs.geom2], axis=1)
     bodies = t.geom_bodyid[geoms[np.all(t.geom_type[geoms] == GeomType.CAPSULE, axis=1)]]
