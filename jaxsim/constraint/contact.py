@@ -268,7 +268,8 @@ def _without_rounding(J: Array, motion: ContactMotion) -> Array:
     """J [n, dim, nv] with zeros for what is small enough to be what rounding left of a difference of large numbers.
 
     What presses on a body that turns about its centre of mass has a force as if nothing could move it, up to 1e18 N. As
-    long as it points at the axis that must be multiplied by zero. Where trees are many, and J is not written out, it is not.
+    long as it points at the axis that must be multiplied by zero. It is not where trees are many, since J
+    is not written out there.
     """
     size = contact_jacobian(jax.tree.map(jnp.abs, motion))
     return jnp.where(jnp.abs(J) > ROUNDING * jnp.finfo(J.dtype).eps * size, J, 0)
