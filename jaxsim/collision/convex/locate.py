@@ -17,17 +17,23 @@ Array = jax.Array
 
 STILL = 1e-6  # square of the turn (rad) that may be left after these steps
 ASIDE = 1e-3  # of the coordinates: how far beside its shape a point may be
+FINER = 1e-3  # of ccd_tolerance: where a distance is off by that much, a normal is by its root, and forces by more
 REFINEMENTS = 5  # most steps of Newton's method from what the search found; each doubles the digits
 
 
 class Accuracy(NamedTuple):
-    """MuJoCo's options of convex collision: ccd_tolerance [] (m) and ccd_iterations."""
+    """How far to search: the error [] (m) of the distance of smooth shapes, and the most steps (ccd_iterations)."""
 
-    tolerance: Array | float = 1e-6
+    tolerance: Array | float = 1e-6 * FINER
     iterations: int = 35
 
 
 DEFAULT = Accuracy()
+
+
+def accuracy_of(opt) -> Accuracy:
+    """What a model's options ask for: the distance is within ccd_tolerance [] (m), and a little more is no dearer."""
+    return Accuracy(FINER * opt.ccd_tolerance, opt.ccd_iterations)
 
 
 class Search(NamedTuple):
