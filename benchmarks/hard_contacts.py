@@ -6,8 +6,8 @@ python benchmarks/hard_contacts.py [--model quadruped] [--worlds 64] [--steps 10
 A JSON line after every thousand steps, of all so far: iterations of a step (both solves), steps that have not converged
 and those whose world was held, the deepest penetration (m, of where steps begin), how many begin deeper than 1 mm, the
 worst |friction| / (mu normal) - 1 of the contact forces at every hundredth step, processor time, and whether all is
-finite. Controls are uniform in their ranges and new at every step. With --keep all of it is kept in a file at every line,
-and a run that was stopped goes on from there.
+finite. Controls are uniform in their ranges and new at every step. With --keep all of it is kept in a file at every
+line, and a run that was stopped goes on from there.
 """
 
 import argparse
