@@ -120,14 +120,14 @@ data = js.make_data(model, 0)
 batch = jax.vmap(lambda v: data.replace(qvel=v))(0.1 * jax.random.normal(jax.random.key(0), (50, model.nv)))
 lowered = jax.jit(jax.vmap(js.transition_jacobians, in_axes=(None, 0))).lower(model, batch)
 run = lowered.compile()
-for _ in range(100):
+for _ in range(20):
     result = jax.block_until_ready(run(model, batch))
 print(lowered.as_text())
 print("finite", all(bool(jnp.isfinite(x).all()) for x in result))
 """
 
 
-def test_a_hundred_batches_of_jacobians_come_back():
+def test_twenty_batches_of_jacobians_come_back():
     """In a process of its own with a limit of time, because what fails here waits for ever: after three calls at most.
 
     Its kernels are not those of users, see conftest.py; the calls and what waits for them are.

@@ -19,7 +19,7 @@ from jaxsim.solvers.pgs import pgs
 from jaxsim.solvers.primal import Settings
 
 NEVER, SHARP = -1.0, 0.01  # tolerances at which no solve stops, and of line searches
-COUNT, FEW = 100, 5  # scenes of each cone, and iterations in which objectives are compared
+COUNT, FEW = 40, 5  # scenes of each cone, and iterations in which objectives are compared
 
 
 def _settings(iterations, tolerance: float) -> Settings:
