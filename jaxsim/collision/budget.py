@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxsim.collision.broadphase import Tiles, blocks_of, tiles
 from jaxsim.collision.height_field import window
-from jaxsim.collision.pairs import FLAT, Pairs, candidate_pairs, default_nconmax, groups
+from jaxsim.collision.pairs import FLAT, Pairs, candidate_pairs, default_nconmax, groups, heaped_linkages
 from jaxsim.collision.user import Kinds, collider_of
 from jaxsim.core.enums import ContactLaw, GeomType
 from jaxsim.core.model import Model
@@ -92,15 +92,17 @@ def _possible(t: Topology, flags: int, contacts: int, near: Mapping[str, int], s
     found = {CONTACTS: contacts}
     if plan is not None:
         found[TILES] = _default_tiles(t, plan, contacts)
+    tangled = plan is None and len(heaped_linkages(t, flags)) > 0
     for kinds, index in groups(pairs, t):
         # where the centre of a plane lies says nothing of what is near it
         if kinds[0] not in FLAT and len(kinds) == 2:
             # more room than slots, for pairs that are near and do not touch, or half as much more for those that have
-            # several contacts if they do; not all near pairs are of a rare kind
+            # several contacts if they do; not all near pairs are of a rare kind, and where one linkage lies on another
+            # more are near than in each of them
             share = 1.0 if plan is None else min(1.0, 2 * len(index) / len(pairs))
             # but many meshes lie loose, and fill little of their boxes: near each are twice as many as touch it
             several = collider_of(t, kinds, 0)[1] >= SEVERAL and (plan is None or GeomType.MESH not in kinds)
-            room = scale * contacts * share * (0.75 if several else 1.5)
+            room = scale * contacts * share * (0.75 if several else 2.0 if tangled else 1.5)
             least = _with_spare(near.get(group_name(kinds), 0))
             if plan is not None:
                 least = max(least, _around(pairs.rows(index)))

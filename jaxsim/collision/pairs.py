@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxsim.collision.user import Kinds, collider_of, collides, numbered
-from jaxsim.core.enums import DisableBit, GeomType
+from jaxsim.core.enums import DisableBit, GeomType, JointType
 from jaxsim.core.topology import Topology, per_topology
 
 FLAT = (GeomType.PLANE, GeomType.HFIELD)  # types without a centre; they do not meet each other
@@ -189,6 +189,15 @@ def _crossed(pairs: Pairs, t: Topology) -> tuple[int, np.ndarray]:
     return int(count.max()), found[count.argmax()]
 
 
+def heaped_linkages(t: Topology, disableflags: int) -> np.ndarray:
+    """The roots [k] of linkages that float and may meet others that do, so that they lie on each other."""
+    pairs = candidate_pairs(t, disableflags)
+    root = t.body_rootid[t.geom_bodyid[np.stack([pairs.geom1, pairs.geom2], axis=1)]]
+    several = np.bincount(t.body_rootid, minlength=t.nbody) > 1
+    floats = several & np.isin(np.arange(t.nbody), t.jnt_bodyid[t.jnt_type == JointType.FREE])
+    return np.unique(root[(root[:, 0] != root[:, 1]) & np.all(floats[root], axis=1)])
+
+
 def default_nconmax(t: Topology, disableflags: int, sdf_initpoints: int, least: int = 0, scale: float = 1) -> int:
     """Slots of the contact buffer: every possible contact if they are few, else what the geoms typically have.
 
@@ -214,4 +223,6 @@ def default_nconmax(t: Topology, disableflags: int, sdf_initpoints: int, least: 
     usual = 6 + typical.sum()
     if crossed > LEAST:
         usual = max(usual, 6 + crossed + typical[~np.isin(t.geom_bodyid[moving], bodies)].sum())
+    # three quarters of the geoms of two linkages touch something where one lies on the other
+    usual += 0.5 * sum(sorted(typical[root == x].sum() for x in heaped_linkages(t, disableflags))[-2:])
     return int(min(every, max(LEAST, least, np.ceil(scale * usual))))
