@@ -8,7 +8,7 @@ from jaxsim.algebra import vector
 from jaxsim.algebra.select import gather_groups, take
 from jaxsim.collision.convex.collider import convex
 from jaxsim.collision.convex.form import library
-from jaxsim.collision.convex.locate import accuracy_of
+from jaxsim.collision.convex.locate import Accuracy
 from jaxsim.collision.convex.penetration import met, penetration
 from jaxsim.collision.sdf.collider import fields_met
 from jaxsim.collision.sdf.contact import sdf_contacts
@@ -63,10 +63,11 @@ def distances(m: Model, d: Data, geom1: np.ndarray, geom2: np.ndarray, reach: Ar
 def _by_routine(m: Model, d: Data, first: np.ndarray, second: np.ndarray, reach: Array) -> Array:
     """Distances and nearest points [n, 7] by the convex routine."""
     served = library(m.topology, tuple(np.unique([first, second]).tolist()))
+    accuracy = Accuracy(m.opt.ccd_tolerance, m.opt.ccd_iterations)
     pairs = met(zip(m.geom_type[first].tolist(), m.geom_type[second].tolist()))
 
     def measure(a: Shape, b: Shape, reach: Array) -> Array:
-        p = penetration(a, b, reach, accuracy_of(m.opt), pairs)
+        p = penetration(a, b, reach, accuracy, pairs)
         return jnp.concatenate([p.dist[None], a.pos + p.witness1, a.pos + p.witness2])
 
     return jax.vmap(measure)(formed(m, d, first, served), formed(m, d, second, served), reach)

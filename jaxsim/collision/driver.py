@@ -16,7 +16,6 @@ from jaxsim.collision.colliders.plane_mesh import plane_mesh
 from jaxsim.collision.compact import chosen, gather
 from jaxsim.collision.convex.collider import convex
 from jaxsim.collision.convex.form import Library, cells, is_large, library
-from jaxsim.collision.convex.locate import accuracy_of
 from jaxsim.collision.convex.penetration import met
 from jaxsim.collision.convex_pairs import Routine, convex_pairs
 from jaxsim.collision.height_field import PRISM, prisms
@@ -203,13 +202,12 @@ def _convex_tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
     pairs = met((x.kinds for x in tests), few)
     tables = facets(m.topology, served.row) if pairs.pins else ()
     searched = cells(m.topology, among) if least == 1 else None
-    accuracy = accuracy_of(m.opt)
-    routine = Routine(served, pairs, accuracy.iterations, several, tables, searched)
+    routine = Routine(served, pairs, m.opt.ccd_iterations, several, tables, searched)
     a, b = (formed(m, d, _joined([x.geoms[i] for x in tests]), served, points=False) for i in (0, 1))
     if least > 1:
         a = jax.tree.map(lambda *x: jnp.concatenate(x), *(_with_room(m, d, x, served) for x in tests))
     reach = jnp.concatenate([x.reach for x in tests])
-    return _split(convex_pairs(routine, a, b, reach, accuracy.tolerance), tests)
+    return _split(convex_pairs(routine, a, b, reach, m.opt.ccd_tolerance), tests)
 
 
 def _joined(index: list[np.ndarray | Array]) -> np.ndarray | Array:

@@ -22,18 +22,18 @@ REFINEMENTS = 5  # most steps of Newton's method from what the search found; eac
 
 
 class Accuracy(NamedTuple):
-    """How far to search: the error [] (m) of the distance of smooth shapes, and the most steps (ccd_iterations)."""
+    """MuJoCo's options of convex collision: ccd_tolerance [] (m) and ccd_iterations."""
 
-    tolerance: Array | float = 1e-6 * FINER
+    tolerance: Array | float = 1e-6
     iterations: int = 35
+
+    @property
+    def of_search(self) -> Array | float:
+        """The error [] (m) of distances at which searches end: less than is asked for, at hardly a step more."""
+        return FINER * self.tolerance
 
 
 DEFAULT = Accuracy()
-
-
-def accuracy_of(opt) -> Accuracy:
-    """What a model's options ask for: the distance is within ccd_tolerance [] (m), and a little more is no dearer."""
-    return Accuracy(FINER * opt.ccd_tolerance, opt.ccd_iterations)
 
 
 class Search(NamedTuple):

@@ -107,7 +107,7 @@ def sift(a: Shape, b: Shape, reach: Array, accuracy: Accuracy = DEFAULT) -> Simp
     Those that are farther apart than reach [] (m) have the state APART.
     """
     reach = reach + a.data.radius + b.data.radius
-    return gjk(difference(a, b), reach, jnp.asarray(accuracy.tolerance, reach.dtype), accuracy.iterations)
+    return gjk(difference(a, b), reach, jnp.asarray(accuracy.of_search, reach.dtype), accuracy.iterations)
 
 
 def deep(a: Shape, b: Shape, known: Simplex, accuracy: Accuracy, bumps: bool) -> Search:
@@ -209,7 +209,7 @@ def _by_faces(shapes: Difference, s: Simplex, accuracy: Accuracy, asked: Array) 
     """The feature of shapes that overlap, where asked [], by EPA; coarse if they are smooth."""
     _, which = largest(s.rows[:, :3])
     corners = [jnp.sum(jnp.where(which[:, None], take(s.rows, TRIANGLES[:, i]), 0), axis=0) for i in range(3)]
-    tolerance = jnp.asarray(accuracy.tolerance, s.x.dtype)
+    tolerance = jnp.asarray(accuracy.of_search, s.x.dtype)
     face, outward = epa(shapes, jnp.stack(corners), asked, tolerance, accuracy.iterations)
     weight = _weights(face[:, :3], outward)
     return Search(face, weight, jnp.ones(3, bool), outward, asked)
@@ -217,7 +217,7 @@ def _by_faces(shapes: Difference, s: Simplex, accuracy: Accuracy, asked: Array) 
 
 def _by_descent(shapes: Difference, accuracy: Accuracy, asked: Array, known: Array) -> Search:
     """The same by descent from a known normal [3]."""
-    tolerance = jnp.asarray(accuracy.tolerance, shapes.scale.dtype)
+    tolerance = jnp.asarray(accuracy.of_search, shapes.scale.dtype)
     lowest = descend(shapes, asked, known, tolerance, accuracy.iterations)
     rows, weight = _without_lightest(lowest.rows, lowest.weight)
     return Search(rows, weight, weight > 0, lowest.normal, asked)
