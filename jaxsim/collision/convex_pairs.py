@@ -24,6 +24,7 @@ from jaxsim.collision.convex.penetration import (
     apart_or,
     deep,
     descended,
+    of_touching,
     on_mesh,
     on_prism,
     penetration_at,
@@ -33,7 +34,7 @@ from jaxsim.collision.convex.penetration import (
     where,
 )
 from jaxsim.collision.convex.rods import Facets
-from jaxsim.collision.convex.smoothed import is_curved
+from jaxsim.collision.convex.smoothed import Lowest, is_curved
 from jaxsim.collision.height_field import PRISM
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape
 from jaxsim.collision.shapes import of_mesh
@@ -130,16 +131,16 @@ def _by_polytopes(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance:
 def _by_newton(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: Array, asked: Array) -> Search:
     """The same of pairs with smooth sides, by Newton's method, and by descent where that is not exact."""
 
-    def third(tolerance: Array, a: Shape, b: Shape, found: Search):
+    def third(tolerance: Array, a: Shape, b: Shape, known: Lowest):
         always = jnp.ones((), bool)
-        return descended(*_whole(routine, a, b), found, Accuracy(tolerance, routine.iterations), always)
+        return descended(*_whole(routine, a, b), known, Accuracy(tolerance, routine.iterations), always)
 
     smooth = (_without_points(a), _without_points(b))
     aimed, near = where_asked(lambda _, *x: steer(*x))(asked, None, *smooth, reach)
     near &= asked
-    found, sure = where_asked(lambda _, *x: touching(*x))(near, None, *smooth, aimed)
-    lowered = where_asked(third)(near & ~sure, tolerance, a, b, found)
-    return jax.vmap(where)(sure, found, lowered)._replace(near=near)
+    known = where_asked(lambda _, *x: touching(*x))(near, None, *smooth, aimed)
+    lowered = where_asked(third)(near & ~known.settled, tolerance, a, b, known)
+    return jax.vmap(where)(known.settled, jax.vmap(of_touching)(known), lowered)._replace(near=near)
 
 
 def _on_prisms(a: Shape, b: Shape, reach: Array, asked: Array) -> Search:

@@ -31,6 +31,7 @@ def convex(served: Library, a: Shape, b: Shape, margin: Array, accuracy: Accurac
 
 def contacts_of(served: Library, a: Shape, b: Shape, found: Penetration, margin: Array, several: bool) -> Candidates:
     """Candidates [4] of two geoms of which it is known where they are nearest; arguments as of `convex`."""
+    found = found._replace(dist=detected(found.dist, margin))
     contacts = multicontact(served, a, b, found, margin) if several else single(a, found)
     return contacts._replace(dist=detected(contacts.dist, margin))
 

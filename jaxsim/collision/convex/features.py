@@ -21,6 +21,7 @@ from jaxsim.core.enums import GeomType as G
 Array = jax.Array
 
 FACE_COS = 0.996  # normals as close as this to opposite ones face each other (mjFACE_TOL)
+UPRIGHT = 1 - 1e-6  # cosine of a normal and a cylinder's axis, from which any line along the side is as near
 EDGE_COS = 0.0888  # directions no further than this from perpendicular lie along a face (mjEDGE_TOL)
 
 
@@ -28,7 +29,8 @@ class Features(NamedTuple):
     """Candidates of one shape: faces [d] and edges [e], as many as a shape of any type has at most.
 
     normal [d, 3] outward unit normals, face [d] their numbers, possible [d] whether each is a candidate; start
-    and end [e, 3] of edges (m), edge [e] whether each is one; size [], of how many different vertices.
+    and end [e, 3] of edges (m), edge [e] whether each is one; size [], of how many different vertices; known [] whether
+    it is known where the edges are.
     """
 
     normal: Array
@@ -38,6 +40,7 @@ class Features(NamedTuple):
     end: Array
     edge: Array
     size: Array
+    known: Array | bool = True
 
 
 class _Placed(NamedTuple):
@@ -83,7 +86,9 @@ def _filled(x: Features, faces: int, edges: int) -> Features:
     def more(a: Array, n: int) -> Array:
         return jnp.pad(a, [(0, n - a.shape[0])] + [(0, 0)] * (a.ndim - 1))
 
-    return Features._make([*(more(a, faces) for a in x[:3]), *(more(a, edges) for a in x[3:6]), x.size])
+    return Features._make(
+        [*(more(a, faces) for a in x[:3]), *(more(a, edges) for a in x[3:6]), x.size, jnp.asarray(x.known)]
+    )
 
 
 def corners_of(shape: Shape, face: Array, most: int, table: Polygons) -> tuple[Array, Array]:
@@ -165,7 +170,9 @@ def _cylinder(served: Library, p: _Placed) -> Features:
     reach = jnp.where(along < 0, -1, 1).astype(axis.dtype) * p.form.scale[2] * axis
     size = 2 - jnp.any(possible).astype(jnp.int32)
     face = jnp.asarray(served.polygons.caps + np.arange(2), jnp.int32)
-    return Features(normal, face, possible, (rim + reach)[None], (rim - reach)[None], jnp.ones(1, bool), size)
+    known = jnp.abs(along) < UPRIGHT
+    one = jnp.ones(1, bool)
+    return Features(normal, face, possible, (rim + reach)[None], (rim - reach)[None], one, size, known)
 
 
 def _capsule(served: Library, p: _Placed) -> Features:

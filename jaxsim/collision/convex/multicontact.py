@@ -107,7 +107,10 @@ def _features(served: Library, a: Shape, b: Shape, found: Penetration, middle: A
     touch = jnp.stack([found.normal, -found.normal]), jnp.stack([found.witness1, found.witness2]) - middle[None]
     of_both = jax.vmap(lambda *x: features(served, *x))(both, points, touch)
     one, two = (Features(*(x[i] for x in of_both)) for i in (0, 1))
-    return one, two
+    # of two cylinders, C has one contact where an end of the second's side is within the first's cap
+    drums = jnp.all(both.data.kind == G.CYLINDER)
+    spans = jnp.any(found.vertices2 == 0) & jnp.any(found.vertices2 == 1)
+    return one, two._replace(edge=two.edge & (spans | ~drums)[None])
 
 
 def _meeting(one: Features, two: Features, normal: Array) -> Meeting:
@@ -134,6 +137,7 @@ def _meeting(one: Features, two: Features, normal: Array) -> Meeting:
     hit = lying & jnp.where(kind == EDGE1, block1, block2)
     hit = first_true(hit.reshape(-1)).reshape(hit.shape)  # the first face that an edge lies along, and that edge
     kind = jnp.where(jnp.any(opposed), FACES, kind).astype(jnp.int32)
+    kind = jnp.where((kind == EDGE1) & ~one.known | (kind == EDGE2) & ~two.known, 0, kind)  # C's is any of many
     face = jnp.where(kind == FACES, opposed, jnp.any(hit, axis=1))
     masks = face[None] & (owner[None] == np.arange(2)[:, None])
     numbers = jnp.sum(jnp.where(masks, jnp.concatenate([one.face, two.face])[None], 0), axis=1, dtype=jnp.int32)

@@ -18,7 +18,7 @@ from jaxsim.collision.convex.epa import epa
 from jaxsim.collision.convex.gjk import APART, OVERLAP, TRIANGLES, Simplex, gjk, largest
 from jaxsim.collision.convex.locate import DEFAULT, Accuracy, Located, Search, corners_of_cores, locate, patches
 from jaxsim.collision.convex.rods import Facets, facets_of_prism, rod_meets
-from jaxsim.collision.convex.smoothed import ROUND, Aim, aim, curved, is_curved, lowest
+from jaxsim.collision.convex.smoothed import ROUND, Aim, Lowest, aim, curved, height, is_curved, lowest
 from jaxsim.collision.shape import NO_CONTACT, Shape, safe_norm
 from jaxsim.core.enums import GeomType
 
@@ -93,9 +93,9 @@ def penetration(a: Shape, b: Shape, reach: Array, accuracy: Accuracy = DEFAULT, 
         found.append(apart_or(known, deep(*still, known, accuracy, pairs.bumps)))
     if pairs.curves:
         aimed, near = steer(*still, reach)
-        made, sure = touching(*still, aimed)
-        lowered = descended(*still, made, accuracy, near & ~sure)
-        found.append(where(sure, made, lowered)._replace(near=near))
+        known = touching(*still, aimed)
+        lowered = descended(*still, known, accuracy, near & ~known.settled)
+        found.append(where(known.settled, of_touching(known), lowered)._replace(near=near))
     chosen = where(by_axes, found[-1], found[0])
     located = locate(*still, chosen, accuracy, pairs.drums)
     return penetration_at(a, b, located, corners_of_cores(a, b, located), pairs.drums)
@@ -140,15 +140,23 @@ def steer(a: Shape, b: Shape, reach: Array) -> tuple[Aim, Array]:
     return aimed, -aimed.height <= reach + a.data.radius + b.data.radius
 
 
-def touching(a: Shape, b: Shape, aimed: Aim) -> tuple[Search, Array]:
-    """The second part for these: the feature that makes their depth or distance, and [] whether that is exact."""
-    t = lowest(difference(a, b), aimed)
-    return Search(t.rows, t.weight, t.weight > 0, t.normal, jnp.ones((), bool)), t.sure
+def touching(a: Shape, b: Shape, aimed: Aim) -> Lowest:
+    """The second part for these: what is known of the feature that makes their depth or distance."""
+    return lowest(difference(a, b), aimed)
 
 
-def descended(a: Shape, b: Shape, found: Search, accuracy: Accuracy, asked: Array) -> Search:
-    """The same where that was not exact, if asked []: by descent from the normal that was found."""
-    return _by_descent(difference(a, b), accuracy, asked, found.normal)
+def of_touching(known: Lowest) -> Search:
+    """The feature that the second part found."""
+    t = known.touching
+    return Search(t.rows, t.weight, t.weight > 0, t.normal, jnp.ones((), bool))
+
+
+def descended(a: Shape, b: Shape, known: Lowest, accuracy: Accuracy, asked: Array) -> Search:
+    """The same where that may not be the lowest, if asked []: by descent, if that leads lower."""
+    shapes = difference(a, b)
+    lowered = _by_descent(shapes, accuracy, asked, known.guess.normal)
+    lower = height(shapes, lowered.normal) < height(shapes, known.touching.normal)
+    return where(lower | ~known.touching.sure, lowered, of_touching(known))
 
 
 def on_prism(a: Shape, b: Shape, corner: Array, reach: Array) -> Search:
