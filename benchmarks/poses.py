@@ -8,6 +8,7 @@ the nearest first. Poses in which their numbers or distances differ are put into
     threshold   a distance is within 1e-8 m of the margin
     turned      C's own number or distance differs as much after qpos moved by up to 1e-9 (the most of ten times)
     finer       C's at a ccd_tolerance of 1e-12 and 1,000 steps has our number, and distances within 1e-6 m
+    margin      so has C's at a margin larger by 1e-9 m (at none its search among prisms ends too soon)
     same force  the accelerations of both bodies are C's, within 1e-6 of 1 and the largest
     less deep   the least distance is more than that of C at 1e-12, as it cannot be of the direction of least overlap
     no depth    along C's normal at 1e-12 the two overlap by more than C's least distance says
@@ -29,7 +30,7 @@ from pairs import FLAT, GEOMS
 import jaxsim as js
 
 SEARCHED = ("hfield", "ellipsoid", "cylinder", "mesh")
-CLASSES = ("threshold", "turned", "finer", "same force", "less deep", "no depth", "other")
+CLASSES = ("threshold", "turned", "finer", "margin", "same force", "less deep", "no depth", "other")
 THRESHOLD, TURN, TURNS, FINER = 1e-8, 1e-9, 10, 1e-12
 
 
@@ -103,6 +104,8 @@ class Compared:
         self.mj, self.m = mujoco.MjModel.from_xml_string(xml), js.load(xml)
         self.finer = mujoco.MjModel.from_xml_string(xml)
         self.finer.opt.ccd_tolerance, self.finer.opt.ccd_iterations = FINER, 1000
+        self.wider = mujoco.MjModel.from_xml_string(scene(first, second, margin + 1e-9))
+        self.wider.opt.ccd_tolerance, self.wider.opt.ccd_iterations = FINER, 1000
         self.touching, self.number, self.dist = 0, 0, 0.0
         self.classes = dict.fromkeys(CLASSES, 0)
         self.worst = 0.0
@@ -120,6 +123,8 @@ class Compared:
         finer = in_c(self.finer, qpos)[0]
         if differs(ours, finer) <= 1e-6:
             return "finer"
+        if differs(ours, in_c(self.wider, qpos)[0]) <= 1e-6:
+            return "margin"
         if forces:
             return "same force"
         deepest = np.min(finer.dist, initial=self.margin)

@@ -55,24 +55,47 @@ def look_ahead(m: Model, d: Data) -> Array:
 
 def _fastest(m: Model, speed: Array) -> Array:
     """[ngeom] the greatest speed [ngeom] of geoms in the same tree."""
-    _, tree = np.unique(m.body_treeid[m.geom_bodyid], return_inverse=True)
-    members = [np.flatnonzero(tree == k) for k in range(tree.max() + 1)]
-    table = np.stack([np.resize(x, max(map(len, members))) for x in members])
+    table, tree = _by_trees(m.body_treeid[m.geom_bodyid])
     return take(jnp.max(take(speed, table.ravel()).reshape(table.shape), axis=1), tree)
+
+
+def _by_trees(tree: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of things in given trees [n] the members of each [trees, most], some of them again where there are fewer, and the
+    row of each [n]."""
+    _, row = np.unique(tree, return_inverse=True)
+    members = [np.flatnonzero(row == k) for k in range(row.max() + 1)]
+    return np.stack([np.resize(x, max(map(len, members))) for x in members]), row
 
 
 def gap_ahead(m: Model, d: Data, found: Candidates, pair: Array) -> Array:
     """[k] what the distances (m) of candidates of pairs [k] would be after a step with the velocities of now, less what
-    accelerations may make of them: those below zero may touch."""
+    impulses may make of them: those below zero may touch.
+
+    All contacts of a quadruped in 200,000 steps of 0.01 s with random controls were among the first 13 by this measure;
+    were all bodies moved alike, in 30,000 of them among the first 26: a foot is thrown about by what hardly moves a
+    trunk.
+    """
     pairs, root = pairs_of(m), take(d.subtree_com, m.body_rootid)
-    bodies = jnp.concatenate([d.cvel, root], axis=1)
-    speed = []
+    bodies = jnp.concatenate([d.cvel, root, _thrown(m)[:, None]], axis=1)
+    speed, gained = [], jnp.zeros_like(found.dist)
     for geom in (pairs.geom1, pairs.geom2):
         of_pair = jnp.asarray(m.geom_bodyid[geom], jnp.int32)
-        spin, linear, center = jnp.split(gather(bodies, gather(of_pair, pair)), 3, axis=1)
+        spin, linear, center, more = jnp.split(gather(bodies, gather(of_pair, pair)), (3, 6, 9), axis=1)
         speed.append(linear + vector.cross(spin, found.pos - center))
-    closing = vector.dot(found.normal, speed[0] - speed[1]) + _gained(m)
+        gained = gained + more[:, 0]
+    closing = vector.dot(found.normal, speed[0] - speed[1]) + gained
     return lax.stop_gradient(found.dist - m.opt.timestep * closing)
+
+
+def _thrown(m: Model) -> Array:
+    """[nbody] m/s: by how much the speed of bodies may change within a step, by an impulse as great as that of their
+    tree's weight."""
+    table, tree = _by_trees(m.body_treeid)
+    first = np.diff(np.sort(table, axis=1), axis=1, prepend=-1) > 0  # each member once
+    mass = jnp.sum(jnp.where(first, take(m.body_mass, np.sort(table, axis=1).ravel()).reshape(table.shape), 0), axis=1)
+    moves = jnp.asarray(m.body_treeid >= 0, m.body_mass.dtype)
+    light = jnp.maximum(take(mass, tree) * m.body_invweight0[:, 0], 1) * moves
+    return light * (1 + vector.norm(m.opt.gravity)) * m.opt.timestep
 
 
 def _gained(m: Model) -> Array:

@@ -24,8 +24,9 @@ from jaxsim.core.topology import Topology, per_topology
 CONTACTS, TILES, CELLS = "contacts", "tiles", "hfield cells"
 SEVERAL = 4  # contacts of a pair
 SIDES = 6  # of a heap
-# of laws that look for contacts before they touch: contacts for each of the soft law, and pairs for each of its pairs
-FARTHER, BESIDES = 1.3, 1.75
+# of laws that look for contacts before they touch: pairs for each of the soft law's, and contacts where all that are
+# within a distance count (where those count that are expected soonest, there are no more than of the soft law)
+BESIDES, FARTHER = 1.75, 1.3
 SMALL_GROUP = 24  # groups of this few pairs are all tested, which costs less than choosing
 
 
@@ -63,7 +64,8 @@ def with_budgets(
     t = m.topology.replace(geom_block=blocks_of(m))
     if max_contacts is not None:
         given[CONTACTS] = max_contacts
-    scale, pairs = (1, 1) if m.opt.contact == ContactLaw.SOFT else (FARTHER, BESIDES)
+    law = m.opt.contact
+    scale, pairs = FARTHER if law == ContactLaw.DISTANT else 1, 1 if law == ContactLaw.SOFT else BESIDES
     usual = default_nconmax(t, flags, int(m.opt.sdf_initpoints), _with_spare(expected), scale)
     contacts = int(given.get(CONTACTS, usual))
     budgets = _possible(t, flags, contacts, near or {}, pairs) | _of_fields(m, given)

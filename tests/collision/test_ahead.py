@@ -1,0 +1,35 @@
+"""Which contacts the hard law looks for, of those that may come about within a step."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import jaxsim as js
+from jaxsim.collision.driver import collide
+from jaxsim.collision.slots import pairs_of
+from jaxsim.dynamics.com import com_pos, com_vel
+from jaxsim.dynamics.kinematics import kinematics
+
+# a quadruped with random controls at steps of 0.01 s: one foot is 3 cm from another, and is thrown into it by the motors
+QPOS = (
+    -0.4092, 0.4325, 0.0724, 0.0585, -0.5019, -0.8623, -0.0322, 0.0106, 1.4386, -1.6696, 0.2789, 1.1892, -1.2964, -0.2957,
+    1.1482, -1.3773, 0.1258, 0.2248, -1.2993,
+)  # fmt: skip
+QVEL = (
+    -0.134, -0.0987, -0.1502, -0.3326, 0.0576, 0.4025, 13.0439, -3.288, 6.6276, 0.8986, 4.6015, -24.445, -0.3902, 1.0979,
+    0.0531, -0.076, -6.9095, 6.9502,
+)  # fmt: skip
+FEET = {11, 19}
+
+
+def test_what_is_light_is_expected_to_be_thrown():
+    """Not within the room by velocities alone: the feet were 2.3 mm inside each other after the step."""
+    model = js.load("quadruped", contact="hard")
+    model = model.replace(opt=model.opt.replace(timestep=0.01))
+    start = js.make_data(model).replace(qpos=jnp.array(QPOS), qvel=jnp.array(QVEL))
+    slots = jax.jit(lambda d: collide(model, com_vel(model, com_pos(model, kinematics(model, d)))[0]))(start)
+    pairs = pairs_of(model)
+    held = np.asarray(slots.pair)[np.asarray(slots.dist) < 1]
+    assert int(slots.detected) > len(held) == model.nconmax
+    assert FEET in [{pairs.geom1[i], pairs.geom2[i]} for i in held]
+    assert np.all(slots.demand <= model.budget)  # nothing is missed
