@@ -49,7 +49,8 @@ class Routine(NamedTuple):
 
     served: the cores of all geoms; pairs: what they may be; iterations: most steps of each search; several: whether
     faces and edges have a contact at each corner; facets: tables, of each of its meshes, of `Facets`; cells:
-    what to search cores of many points by.
+    what to search cores of many points by; swell: whether reaches are MuJoCo's margins, by half of which its
+    capsules swell.
     """
 
     served: Library
@@ -58,6 +59,7 @@ class Routine(NamedTuple):
     several: bool
     facets: tuple[np.ndarray, ...] = ()
     cells: Cells | None = None
+    swell: bool = True
 
 
 def convex_pairs(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: Array) -> Candidates:
@@ -85,7 +87,8 @@ def convex_pairs(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: 
         return one, exact, features_meet(served, a, b, exact) if several else jnp.zeros((), bool)
 
     def last(_, a: Shape, b: Shape, exact: Penetration, reach: Array) -> Candidates:
-        return contacts_of(served, _without_points(a), b, exact, reach, several)
+        swell = 0.5 * lax.stop_gradient(reach) if routine.swell else 0.0
+        return contacts_of(served, _without_points(a), b, exact, reach, several, swell)
 
     curved = is_curved(jnp.stack([a.data.kind, b.data.kind]), jnp.stack([a.data.round, b.data.round]))
     rod = (a.data.kind == GeomType.HFIELD) & (b.data.kind == GeomType.CAPSULE)

@@ -202,7 +202,8 @@ def _convex_tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
     pairs = met((x.kinds for x in tests), few)
     tables = facets(m.topology, served.row) if pairs.pins else ()
     searched = cells(m.topology, among) if least == 1 else None
-    routine = Routine(served, pairs, m.opt.ccd_iterations, several, tables, searched)
+    swell = m.opt.contact == ContactLaw.SOFT
+    routine = Routine(served, pairs, m.opt.ccd_iterations, several, tables, searched, swell)
     a, b = (formed(m, d, _joined([x.geoms[i] for x in tests]), served, points=False) for i in (0, 1))
     if least > 1:
         a = jax.tree.map(lambda *x: jnp.concatenate(x), *(_with_room(m, d, x, served) for x in tests))

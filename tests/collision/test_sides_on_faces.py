@@ -9,6 +9,10 @@ import jaxsim as js
 
 DRUM, STICK = 'type="cylinder" size=".15 .2"', 'type="cylinder" size=".05 .2"'
 BRICK = 'type="box" size=".15 .2 .25"'
+# stones like those of benchmarks/poses.py
+POINTS = np.random.default_rng(0).normal(size=(12, 3))
+POINTS *= [0.15, 0.2, 0.25] / np.linalg.norm(POINTS, axis=1, keepdims=True)
+STONE = f'''<asset><mesh name="stone" vertex="{" ".join(f"{x:.4f}" for x in POINTS.ravel())}"/></asset>'''
 LEVEL, TIPPED = "1.6207963 0 0", "1.5207963 0 0"  # rad about x: lying along y, 0.05 rad aslant
 
 
@@ -41,7 +45,7 @@ def contacts():
     return found_by_both([x[:2] for x in PAIRS.values()])
 
 
-def found_by_both(pairs, flags=0):
+def found_by_both(pairs, flags=0, more=""):
     """The same of any pairs, with flags disabled in C."""
     bodies = []
     for i, ((geom1, pose1), (geom2, pose2)) in enumerate(pairs):
@@ -50,7 +54,7 @@ def found_by_both(pairs, flags=0):
         )
         bodies.append(f'<frame pos="{3 * i} 0 0">{both}</frame>')
     xml = f"""<mujoco><compiler angle="radian"/><option ccd_tolerance="1e-12" ccd_iterations="500"/>
-    <worldbody>{"".join(bodies)}</worldbody></mujoco>"""
+    {more}<worldbody>{"".join(bodies)}</worldbody></mujoco>"""
     mj = mujoco.MjModel.from_xml_string(xml)
     mj.opt.disableflags |= flags
     d = mujoco.MjData(mj)
@@ -67,6 +71,24 @@ def test_as_many_as_c(contacts, i):
     theirs, ours = (x[x[:, 0] == 2 * i] for x in contacts)
     assert len(theirs) == len(ours) == list(PAIRS.values())[i][2]
     np.testing.assert_allclose(np.sort(ours[:, 2]), np.sort(theirs[:, 2]), rtol=0, atol=1e-6)
+
+
+def test_capsules_swell_by_half_of_the_margin():
+    """The ends of a side along a face that is aslant: those of a thicker capsule, moved back along the normal."""
+    capsule = ('type="capsule" size=".05 .2" margin=".02"', placed("0 .12 .25", euler=LEVEL))
+    drum = ('type="cylinder" size=".15 .2" margin=".02"', placed("0 0 0"))
+    bar = (
+        'type="capsule" size=".1 .25" margin=".02"',
+        placed("0 0 0", quat="-.47191822 -.4385875 .59258865 -.48350067"),
+    )
+    stone = ('type="mesh" mesh="stone" margin=".02"', placed(
+        ".16237722 -.31576511 .04331851", quat=".24376184 -.3596356 -.32356911 -.84056257"
+    ))  # fmt: skip
+    theirs, ours = found_by_both([(capsule, drum), (bar, stone)], more=STONE)
+    assert len(theirs) == len(ours) == 4
+    for first in (0, 2):
+        one, other = (x[x[:, 0] == first, 2] for x in (theirs, ours))
+        np.testing.assert_allclose(np.sort(other), np.sort(one), rtol=0, atol=1e-7)
 
 
 def test_a_corner_within_a_cap_is_one_contact():

@@ -53,9 +53,10 @@ class _Placed(NamedTuple):
     witness: Array  # [3] m
     corners: Array  # [3] int32, points of its core; those that differ come first
     size: Array  # [] int32, how many of them differ
+    swell: Array  # [] m, by which a capsule is thicker
 
 
-def features(served: Library, shape: Shape, points: Array, touch: tuple[Array, Array]) -> Features:
+def features(served: Library, shape: Shape, points: Array, touch: tuple[Array, Array], swell: Array) -> Features:
     """Candidate faces and edges of a shape whose pos is relative to the origin.
 
     Args:
@@ -63,6 +64,7 @@ def features(served: Library, shape: Shape, points: Array, touch: tuple[Array, A
         shape: the geom, relative to the origin.
         points: [3] those of the core that the search ended with, -1 where there is none.
         touch: outward unit normal of the contact [3] and witness point [3], relative to the origin.
+        swell: [] by how much (m) a capsule is thicker where its sides end.
     """
     filled = jnp.where(points < 0, jnp.max(points), points)
     # those that are different come first
@@ -70,7 +72,7 @@ def features(served: Library, shape: Shape, points: Array, touch: tuple[Array, A
     corners = jnp.concatenate([filled[:1], second, filled[2:]])
     third = jnp.all(corners[2:] != corners[:2]).astype(jnp.int32)
     size = 1 + jnp.sum(corners[:2] != corners[:1], dtype=jnp.int32) + third
-    p = _Placed(shape.pos, shape.mat, shape.data, *touch, corners, size)
+    p = _Placed(shape.pos, shape.mat, shape.data, *touch, corners, size, swell)
     found = [(kind, FEATURES[G(kind)](served, p)) for kind in served.kinds if kind in FEATURES]
     faces, edges = (max(x[i].shape[0] for _, x in found) for i in (1, 3))
     chosen = Features._make(jnp.zeros_like(x) for x in _filled(found[0][1], faces, edges))
@@ -176,9 +178,12 @@ def _cylinder(served: Library, p: _Placed) -> Features:
 
 
 def _capsule(served: Library, p: _Placed) -> Features:
-    """No face, and the line along its side through the witness point."""
+    """No face, and the line along its side through the witness point.
+
+    MuJoCo's ends are those of a capsule that is thicker by half of the margin, moved back along the normal.
+    """
     axis = p.mat[:, 2]
-    middle = p.witness - jnp.sum((p.witness - p.pos) * axis) * axis
+    middle = p.witness - jnp.sum((p.witness - p.pos + p.swell * p.outward) * axis) * axis
     reach = p.form.scale[2] * axis
     none = jnp.zeros(1, jnp.int32)
     one = jnp.ones((), jnp.int32)

@@ -52,7 +52,9 @@ def contacts_per_pair(kind1: int, kind2: int) -> int:
     return 1
 
 
-def multicontact(served: Library, a: Shape, b: Shape, found: Penetration, margin: Array) -> Candidates:
+def multicontact(
+    served: Library, a: Shape, b: Shape, found: Penetration, margin: Array, swell: Array | float = 0.0
+) -> Candidates:
     """All contacts of two shapes, from the deepest one: Candidates [4].
 
     Args:
@@ -60,9 +62,10 @@ def multicontact(served: Library, a: Shape, b: Shape, found: Penetration, margin
         a, b: the geoms, whose data are forms.
         found: where they are nearest; its dist is the first contact's where no features meet.
         margin: [] distance (m) up to which corners count.
+        swell: [] (m) by which capsules are thicker where their sides end.
     """
     a, b, origin, middle = _about_contact(a, b, found)
-    one, two = _features(served, a, b, found, middle)
+    one, two = _features(served, a, b, found, middle, swell)
     meeting = _meeting(*lax.stop_gradient((one, two, found.normal)))
     both = jax.tree.map(lambda x, y: jnp.stack([x, y]), a, b)
     longest = most_corners(served)
@@ -72,10 +75,12 @@ def multicontact(served: Library, a: Shape, b: Shape, found: Penetration, margin
     swap, lies = meeting.kind == EDGE1, meeting.kind == FACES  # the face that cuts is that of shape 2; no edge
     sides = jnp.where(swap, face2, face1)
     nsides = jnp.where(meeting.kind == 0, 0, jnp.where(swap, count2, count1))
-    polygon = jnp.where(lies, face2, _edge(one, two, meeting.edge, longest))
-    count = jnp.where(lies, count2, 2)
     normals = pick(meeting.normal, jnp.concatenate([one.normal, two.normal]))
     up = jnp.where(meeting.kind == 0, found.normal, jnp.where(swap, normals[1], normals[0]))
+    # out of a capsule along the contact's normal, and back along the face's
+    beyond = jnp.where(swap & (a.data.kind == G.CAPSULE), swell, 0) * (found.normal + up)
+    polygon = jnp.where(lies, face2, _edge(one, two, meeting.edge, longest) + beyond[None])
+    count = jnp.where(lies, count2, 2)
     other = jnp.where(lies, normals[1], -up)
 
     chosen, wanted = _choose(*lax.stop_gradient((polygon, sides, up)), count, nsides, margin)
@@ -100,12 +105,15 @@ def _about_contact(a: Shape, b: Shape, found: Penetration) -> tuple[Shape, Shape
 # stage 1
 
 
-def _features(served: Library, a: Shape, b: Shape, found: Penetration, middle: Array) -> tuple[Features, Features]:
+def _features(
+    served: Library, a: Shape, b: Shape, found: Penetration, middle: Array, swell: Array | float = 0.0
+) -> tuple[Features, Features]:
     """What of both shapes may touch."""
     both = jax.tree.map(lambda x, y: jnp.stack([x, y]), a, b)
     points = jnp.stack([found.vertices1, found.vertices2])
     touch = jnp.stack([found.normal, -found.normal]), jnp.stack([found.witness1, found.witness2]) - middle[None]
-    of_both = jax.vmap(lambda *x: features(served, *x))(both, points, touch)
+    swell = jnp.asarray(swell, middle.dtype)
+    of_both = jax.vmap(lambda *x: features(served, *x, swell))(both, points, touch)
     one, two = (Features(*(x[i] for x in of_both)) for i in (0, 1))
     # of two cylinders, C has one contact where an end of the second's side is within the first's cap
     drums = jnp.all(both.data.kind == G.CYLINDER)
