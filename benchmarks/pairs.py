@@ -37,12 +37,18 @@ FLAT = ("plane", "hfield")
 STEP = 3.0  # m between pairs
 
 
-def scene(first: str, second: str, pairs: int, vertices: int) -> str:
-    """MJCF of pairs of free geoms, the first ones fixed where they have no centre."""
+def assets(vertices: int) -> str:
+    """MJCF of the mesh, with so many vertices, and the height field of `GEOMS`."""
     rng = np.random.default_rng(0)
     points = rng.normal(size=(vertices, 3))
     points *= [0.15, 0.2, 0.25] / np.linalg.norm(points, axis=1, keepdims=True)
     heights = " ".join(f"{x:.2f}" for x in rng.uniform(size=36))
+    return f"""<asset><mesh name="mesh" vertex="{" ".join(f"{x:.4f}" for x in points.ravel())}"/>
+      <hfield name="field" nrow="6" ncol="6" size="1 1 .3 .1" elevation="{heights}"/></asset>"""
+
+
+def scene(first: str, second: str, pairs: int, vertices: int) -> str:
+    """MJCF of pairs of free geoms, the first ones fixed where they have no centre."""
     bodies, table = [], []
     for i in range(pairs):
         for j, name in enumerate((first, second)):
@@ -50,9 +56,7 @@ def scene(first: str, second: str, pairs: int, vertices: int) -> str:
             geom = f'<geom name="{i}.{j}" {GEOMS[name]} contype="0" conaffinity="0"/>'
             bodies.append(f'<body pos="{STEP * i} 0 0">{free}{geom}</body>')
         table.append(f'<pair geom1="{i}.0" geom2="{i}.1"/>')
-    return f"""<mujoco><option><flag multiccd="enable"/></option><asset>
-      <mesh name="mesh" vertex="{" ".join(f"{x:.4f}" for x in points.ravel())}"/>
-      <hfield name="field" nrow="6" ncol="6" size="1 1 .3 .1" elevation="{heights}"/></asset>
+    return f"""<mujoco><option><flag multiccd="enable"/></option>{assets(vertices)}
       <worldbody>{"".join(bodies)}</worldbody><contact>{"".join(table)}</contact></mujoco>"""
 
 

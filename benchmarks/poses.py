@@ -5,8 +5,8 @@ python benchmarks/poses.py [--poses 10000] [--types sphere,box,mesh] [--margins 
 Two geoms near or in each other, each on a free body but for planes and height fields. Contacts are matched one by one,
 the nearest first. Poses in which their numbers or distances differ are put into the first of these classes:
 
-    threshold   a distance is within 1e-8 m of the margin
-    turned      C's own number or distance differs as much after qpos moved by up to 1e-9 (the most of ten times)
+    threshold   a distance is within 1e-8 m of both margins together
+    turned      C's own number or distance differs at least half as much after qpos moved by up to 1e-9, ten times
     finer       C's at a ccd_tolerance of 1e-12 and 1,000 steps has our number, and distances within 1e-6 m
     margin      so has C's at a margin larger by 1e-9 m (at none its search among prisms ends too soon)
     same force  the accelerations of both bodies are C's, within 1e-6 of 1 and the largest
@@ -25,7 +25,7 @@ import jax
 import jax.numpy as jnp
 import mujoco
 import numpy as np
-from pairs import FLAT, GEOMS
+from pairs import FLAT, GEOMS, assets
 
 import jaxsim as js
 
@@ -44,18 +44,11 @@ class Found(NamedTuple):
 
 def scene(first: str, second: str, margin: float) -> str:
     """MJCF of two geoms."""
-    rng = np.random.default_rng(0)
-    points = rng.normal(size=(12, 3))
-    points *= [0.15, 0.2, 0.25] / np.linalg.norm(points, axis=1, keepdims=True)
-    heights = " ".join(f"{x:.2f}" for x in rng.uniform(size=36))
     bodies = [
         f'<body>{"" if name in FLAT else "<freejoint/>"}<geom {GEOMS[name]} margin="{margin}"/></body>'
         for name in (first, second)
     ]
-    return f"""<mujoco><asset>
-      <mesh name="mesh" vertex="{" ".join(f"{x:.4f}" for x in points.ravel())}"/>
-      <hfield name="field" nrow="6" ncol="6" size="1 1 .3 .1" elevation="{heights}"/></asset>
-      <worldbody>{"".join(bodies)}</worldbody></mujoco>"""
+    return f"""<mujoco>{assets(12)}<worldbody>{"".join(bodies)}</worldbody></mujoco>"""
 
 
 def poses(fixed: bool, count: int) -> np.ndarray:
@@ -97,6 +90,7 @@ class Compared:
 
     def __init__(self, first: str, second: str, margin: float) -> None:
         self.pair, self.margin = f"{first} - {second}", margin
+        self.within = 2 * margin  # m, as far apart as contacts are looked for
         names = {first, second}
         closed = not names & set(SEARCHED) or "plane" in names or names == {"sphere", "cylinder"}
         self.most = 1e-9 if closed else 1e-6
@@ -112,7 +106,7 @@ class Compared:
 
     def kind(self, qpos: np.ndarray, ours: Found, c: Found, forces: bool) -> str:
         """The class of a pose in which the two differ."""
-        if np.any(np.abs(np.concatenate([ours.dist, c.dist]) - self.margin) < THRESHOLD):
+        if np.any(np.abs(np.concatenate([ours.dist, c.dist]) - self.within) < THRESHOLD):
             return "threshold"
         apart, rng = differs(ours, c), np.random.default_rng(0)
         for _ in range(TURNS):
@@ -127,8 +121,8 @@ class Compared:
             return "margin"
         if forces:
             return "same force"
-        deepest = np.min(finer.dist, initial=self.margin)
-        if np.min(ours.dist, initial=self.margin) > deepest + 1e-6:
+        deepest = np.min(finer.dist, initial=self.within)
+        if np.min(ours.dist, initial=self.within) > deepest + 1e-6:
             return "less deep"
         if len(finer.dist) and self.overlap(qpos, finer.normal[0]) > 1e-6 - deepest:
             return "no depth"

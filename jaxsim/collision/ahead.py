@@ -55,16 +55,10 @@ def look_ahead(m: Model, d: Data) -> Array:
 
 def _fastest(m: Model, speed: Array) -> Array:
     """[ngeom] the greatest speed [ngeom] of geoms in the same tree."""
-    table, tree = _by_trees(m.body_treeid[m.geom_bodyid])
+    _, tree = np.unique(m.body_treeid[m.geom_bodyid], return_inverse=True)
+    members = [np.flatnonzero(tree == k) for k in range(tree.max() + 1)]
+    table = np.stack([np.resize(x, max(map(len, members))) for x in members])  # some again where there are fewer
     return take(jnp.max(take(speed, table.ravel()).reshape(table.shape), axis=1), tree)
-
-
-def _by_trees(tree: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of things in given trees [n] the members of each [trees, most], some of them again where there are fewer, and the
-    row of each [n]."""
-    _, row = np.unique(tree, return_inverse=True)
-    members = [np.flatnonzero(row == k) for k in range(row.max() + 1)]
-    return np.stack([np.resize(x, max(map(len, members))) for x in members]), row
 
 
 def gap_ahead(m: Model, d: Data, found: Candidates, pair: Array) -> Array:
@@ -90,11 +84,10 @@ def gap_ahead(m: Model, d: Data, found: Candidates, pair: Array) -> Array:
 def _thrown(m: Model) -> Array:
     """[nbody] m/s: by how much the speed of bodies may change within a step, by an impulse as great as that of their
     tree's weight."""
-    table, tree = _by_trees(m.body_treeid)
-    first = np.diff(np.sort(table, axis=1), axis=1, prepend=-1) > 0  # each member once
-    mass = jnp.sum(jnp.where(first, take(m.body_mass, np.sort(table, axis=1).ravel()).reshape(table.shape), 0), axis=1)
-    moves = jnp.asarray(m.body_treeid >= 0, m.body_mass.dtype)
-    light = jnp.maximum(take(mass, tree) * m.body_invweight0[:, 0], 1) * moves
+    _, first, tree = np.unique(m.body_treeid, return_index=True, return_inverse=True)
+    mass = take(m.body_subtreemass, first[tree])
+    moves = jnp.asarray(m.body_treeid >= 0, mass.dtype)
+    light = jnp.maximum(mass * m.body_invweight0[:, 0], 1) * moves
     return light * (1 + vector.norm(m.opt.gravity)) * m.opt.timestep
 
 

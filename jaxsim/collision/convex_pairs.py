@@ -87,8 +87,7 @@ def convex_pairs(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: 
         return one, exact, features_meet(served, a, b, exact) if several else jnp.zeros((), bool)
 
     def last(_, a: Shape, b: Shape, exact: Penetration, reach: Array) -> Candidates:
-        swell = 0.5 * lax.stop_gradient(reach) if routine.swell else 0.0
-        return contacts_of(served, _without_points(a), b, exact, reach, several, swell)
+        return contacts_of(served, _without_points(a), b, exact, reach, several, routine.swell)
 
     curved = is_curved(jnp.stack([a.data.kind, b.data.kind]), jnp.stack([a.data.round, b.data.round]))
     rod = (a.data.kind == GeomType.HFIELD) & (b.data.kind == GeomType.CAPSULE)

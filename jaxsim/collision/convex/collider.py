@@ -5,7 +5,6 @@ import itertools
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from jaxsim.collision.convex.form import Library
 from jaxsim.collision.convex.locate import DEFAULT, Accuracy
@@ -27,11 +26,11 @@ def convex(served: Library, a: Shape, b: Shape, margin: Array, accuracy: Accurac
         several: whether faces and edges have a contact at each corner.
     """
     found = penetration(a, b, margin, accuracy, met(itertools.product(served.kinds, repeat=2)))
-    return contacts_of(served, a, b, found, margin, several, 0.5 * lax.stop_gradient(margin))
+    return contacts_of(served, a, b, found, margin, several)
 
 
 def contacts_of(
-    served: Library, a: Shape, b: Shape, found: Penetration, margin: Array, several: bool, swell: Array | float = 0.0
+    served: Library, a: Shape, b: Shape, found: Penetration, margin: Array, several: bool, swell: bool = True
 ) -> Candidates:
     """Candidates [4] of two geoms of which it is known where they are nearest; arguments as of `convex` and
     `multicontact`."""

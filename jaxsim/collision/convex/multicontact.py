@@ -53,7 +53,7 @@ def contacts_per_pair(kind1: int, kind2: int) -> int:
 
 
 def multicontact(
-    served: Library, a: Shape, b: Shape, found: Penetration, margin: Array, swell: Array | float = 0.0
+    served: Library, a: Shape, b: Shape, found: Penetration, margin: Array, swell: bool = True
 ) -> Candidates:
     """All contacts of two shapes, from the deepest one: Candidates [4].
 
@@ -62,10 +62,11 @@ def multicontact(
         a, b: the geoms, whose data are forms.
         found: where they are nearest; its dist is the first contact's where no features meet.
         margin: [] distance (m) up to which corners count.
-        swell: [] (m) by which capsules are thicker where their sides end.
+        swell: whether capsules are thicker by half of the margin where their sides end, as MuJoCo's are.
     """
+    thicker = 0.5 * jnp.maximum(margin, 0) if swell else jnp.zeros_like(margin)
     a, b, origin, middle = _about_contact(a, b, found)
-    one, two = _features(served, a, b, found, middle, swell)
+    one, two = _features(served, a, b, found, middle, thicker)
     meeting = _meeting(*lax.stop_gradient((one, two, found.normal)))
     both = jax.tree.map(lambda x, y: jnp.stack([x, y]), a, b)
     longest = most_corners(served)
@@ -78,7 +79,7 @@ def multicontact(
     normals = pick(meeting.normal, jnp.concatenate([one.normal, two.normal]))
     up = jnp.where(meeting.kind == 0, found.normal, jnp.where(swap, normals[1], normals[0]))
     # out of a capsule along the contact's normal, and back along the face's
-    beyond = jnp.where(swap & (a.data.kind == G.CAPSULE), swell, 0) * (found.normal + up)
+    beyond = jnp.where(swap & (a.data.kind == G.CAPSULE), thicker, 0) * (found.normal + up)
     polygon = jnp.where(lies, face2, _edge(one, two, meeting.edge, longest) + beyond[None])
     count = jnp.where(lies, count2, 2)
     other = jnp.where(lies, normals[1], -up)
@@ -92,7 +93,7 @@ def features_meet(served: Library, a: Shape, b: Shape, found: Penetration) -> Ar
     """Whether [] faces, or an edge and a face, meet where two shapes are nearest; if not there is but one contact."""
     a, b, found = lax.stop_gradient((a, b, found))
     a, b, _, middle = _about_contact(a, b, found)
-    return _meeting(*_features(served, a, b, found, middle), found.normal).kind > 0
+    return _meeting(*_features(served, a, b, found, middle, jnp.zeros_like(found.dist)), found.normal).kind > 0
 
 
 def _about_contact(a: Shape, b: Shape, found: Penetration) -> tuple[Shape, Shape, Array, Array]:
@@ -106,13 +107,12 @@ def _about_contact(a: Shape, b: Shape, found: Penetration) -> tuple[Shape, Shape
 
 
 def _features(
-    served: Library, a: Shape, b: Shape, found: Penetration, middle: Array, swell: Array | float = 0.0
+    served: Library, a: Shape, b: Shape, found: Penetration, middle: Array, swell: Array
 ) -> tuple[Features, Features]:
     """What of both shapes may touch."""
     both = jax.tree.map(lambda x, y: jnp.stack([x, y]), a, b)
     points = jnp.stack([found.vertices1, found.vertices2])
     touch = jnp.stack([found.normal, -found.normal]), jnp.stack([found.witness1, found.witness2]) - middle[None]
-    swell = jnp.asarray(swell, middle.dtype)
     of_both = jax.vmap(lambda *x: features(served, *x, swell))(both, points, touch)
     one, two = (Features(*(x[i] for x in of_both)) for i in (0, 1))
     # of two cylinders, C has one contact where an end of the second's side is within the first's cap

@@ -154,7 +154,7 @@ def of_touching(known: Lowest) -> Search:
 def descended(a: Shape, b: Shape, known: Lowest, accuracy: Accuracy, asked: Array) -> Search:
     """The same where that may not be the lowest, if asked []: by descent, if that leads lower."""
     shapes = difference(a, b)
-    lowered = _by_descent(shapes, accuracy, asked, known.guess.normal)
+    lowered = _by_descent(shapes, accuracy, asked, known.guess)
     lower = height(shapes, lowered.normal) < height(shapes, known.touching.normal)
     return where(lower | ~known.touching.sure, lowered, of_touching(known))
 

@@ -65,12 +65,12 @@ class Aim(NamedTuple):
 class Lowest(NamedTuple):
     """What is known of the lowest normal: the lowest that is exact, if any, and [] whether no other may be lower.
 
-    If one may, `guess` is where that is to be looked for.
+    If one may, `guess` [3] is near it.
     """
 
     touching: Touching
     settled: Array
-    guess: Aim
+    guess: Array
 
 
 def aim(shapes: Difference) -> Aim:
@@ -104,7 +104,7 @@ def lowest(shapes: Difference, known: Aim) -> Lowest:
     touching = jax.tree.map(lambda x: jnp.where(chosen, x[1], x[0]), both)
     done = touching.sure & (vector.dot(every, touching.normal[None]) > NEAR)
     heights = jnp.concatenate([ended, begun])
-    guess = _lowest_of(every, jnp.where(done, jnp.finfo(heights.dtype).max, heights))
+    guess = _lowest_of(every, jnp.where(done, jnp.finfo(heights.dtype).max, heights)).normal
     return Lowest(touching, settled, guess)
 
 
