@@ -27,6 +27,7 @@ SIDES = 6  # of a heap
 # of laws that look for contacts before they touch: pairs for each of the soft law's, and contacts where all that are
 # within a distance count (where those count that are expected soonest, there are no more than of the soft law)
 BESIDES, FARTHER = 1.75, 1.3
+SPEED = 20.0  # m/s of a geom and of the fastest in its tree together, for the hard law on height fields
 SMALL_GROUP = 24  # groups of this few pairs are all tested, which costs less than choosing
 
 
@@ -128,9 +129,16 @@ def _of_fields(m: Model, given: Mapping[str, int]) -> dict[str, int]:
     parts = [(k, pairs.rows(index)) for k, index in groups(pairs, m.topology) if k[0] == GeomType.HFIELD]
     if not parts:
         return {}
-    width = int(given.get(CELLS, max(window(m, members) for _, members in parts)))
+    width = int(given.get(CELLS, max(window(m, members, _ahead(m)) for _, members in parts)))
     each = 2 * width * width
     return {CELLS: width} | {group_name(k): each * min(len(x), max(4, len(x) // 2)) for k, x in parts}
+
+
+def _ahead(m: Model) -> float:
+    """How far (m) around geoms contacts are looked for, more or less: where the law needs them before they touch."""
+    if m.opt.contact == ContactLaw.HARD:
+        return SPEED * float(m.opt.timestep)
+    return float(m.opt.contact_reach) if m.opt.contact == ContactLaw.DISTANT else 0.0
 
 
 def _default_tiles(t: Topology, plan: Tiles, contacts: int) -> int:

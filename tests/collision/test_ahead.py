@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxsim as js
+from jaxsim.collision.budget import budgets_of
 from jaxsim.collision.driver import collide
 from jaxsim.collision.slots import pairs_of
 from jaxsim.dynamics.com import com_pos, com_vel
@@ -33,3 +34,16 @@ def test_what_is_light_is_expected_to_be_thrown():
     assert int(slots.detected) > len(held) == model.nconmax
     assert FEET in [{pairs.geom1[i], pairs.geom2[i]} for i in held]
     assert np.all(slots.demand <= model.budget)  # nothing is missed
+
+
+def test_cells_around_geoms_are_looked_at_too():
+    """With the cells that the soft law wants, a quadruped running over a height field has some left out."""
+    for law in ("hard", "distant"):
+        model = js.load("quadruped_terrain", contact=law)
+        free = model.nv - model.nu
+        start = js.make_data(model)
+        running = start.qvel.at[:2].set(3.0).at[free:].set(10.0)
+        d = com_vel(model, com_pos(model, kinematics(model, start.replace(qvel=running))))[0]
+        demand = dict(zip(model.topology.names["budget"], np.asarray(collide(model, d).demand)))
+        soft = budgets_of(js.load("quadruped_terrain").topology)["hfield cells"]
+        assert soft < demand["hfield cells"] <= budgets_of(model.topology)["hfield cells"], law
