@@ -39,6 +39,7 @@ from jaxsim.solvers.impacts import (
 from jaxsim.solvers.interior_point.predictor_corrector import Outcome, Settings
 from jaxsim.solvers.interior_point.problem import Point
 from jaxsim.solvers.linear.inverse import inverse
+from jaxsim.solvers.linear.triangles import solved
 from jaxsim.solvers.objective import mul_jt
 
 Array = jax.Array
@@ -175,9 +176,7 @@ def _step(form: Form, t: Impact, rho: Hybrid, s: _State, errors: Errors) -> Hybr
         return Hybrid(missing / soft, plane, equality), Point((dv, equality), b, b)
 
     force = mul_jt(form.s, t.p, impulses(form, t, follow(jnp.zeros_like(t.qvel))[1]))
-    dv = _times(factors.inverse, force)
-    dv = dv + _times(factors.inverse, force - _times(factors.A, dv))  # the digits that the inverse lost
-    return follow(dv)[0]
+    return follow(solved(factors, force))[0]
 
 
 class _Plane(NamedTuple):

@@ -14,7 +14,7 @@ from jax import lax
 
 from jaxsim.solvers.complementarity import exact
 from jaxsim.solvers.impacts import Form, Impact, impact_problem
-from jaxsim.solvers.interior_point.predictor_corrector import Outcome, Settings, lifted, solve
+from jaxsim.solvers.interior_point.predictor_corrector import Outcome, Settings, error, lifted, solve
 from jaxsim.solvers.interior_point.problem import Point
 
 Array = jax.Array
@@ -49,9 +49,9 @@ def search(
         begin = jax.tree.map(lambda far, other: jnp.where(number == 1, far, other), afar, begin)
         skip = outcome.converged | (fresh & (number == 0))
         found, how = solve(problem, t, begin, settings._replace(iterations=jnp.where(skip, 0, iterations), haste=haste))
-        w, outcome = jax.tree.map(
-            lambda new, old: jnp.where(skip, old, new), (found, _after(outcome, how)), (w, outcome)
-        )
+        skip = skip | (~how.converged & (error(how, settings) > error(outcome, settings)))
+        old = (w, _after(how, outcome))
+        w, outcome = jax.tree.map(lambda a, b: jnp.where(skip, a, b), old, (found, _after(outcome, how)))
         few = settings._replace(iterations=min(EXACT, most))
         end, how = exact(form, t, begin, few, ~outcome.converged & (number == 1))  # infinite residual if not needed
         near = lifted(problem, t, end, settings.kappa)
@@ -59,7 +59,8 @@ def search(
         return (begin, w, _after(how, outcome)), None
 
     zero = jnp.zeros((), t.qvel.dtype)
-    nothing = Outcome(jnp.zeros((), jnp.int32), jnp.asarray(idle), zero, zero)
+    unknown = jnp.where(idle, zero, jnp.inf)
+    nothing = Outcome(jnp.zeros((), jnp.int32), jnp.asarray(idle), unknown, unknown)
     bounds = [[0, 1, 2], [min(SOON, most), min(HASTE, most), min(FINAL, most)], [HASTE, HASTE, RETURN]]
     (_, w, outcome), _ = lax.scan(attempt, (start, start, nothing), tuple(jnp.asarray(bounds, jnp.int32)))
     return w, outcome

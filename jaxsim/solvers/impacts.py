@@ -12,7 +12,7 @@ friction losses in cones. A Newton step condenses them to the velocities, to a m
 
 with J' = J but for the normal rows, which may be those at the end of the step (constraint/approach.py), while impulses
 act where contacts are at its beginning. This, and the coupling of friction to the normal force, make it unsymmetric.
-Its inverse serves both solves of an iteration and the derivatives.
+Its factors serve both solves of an iteration and the derivatives.
 
 Source: Dojo (Howell, Le Cleac'h et al. 2022), section IV, in joint coordinates.
 """
@@ -33,7 +33,7 @@ from jaxsim.constraint.rows import RowValues
 from jaxsim.solvers import objective
 from jaxsim.solvers.interior_point.cones import Cones
 from jaxsim.solvers.interior_point.problem import Point, Problem
-from jaxsim.solvers.linear.inverse import inverse
+from jaxsim.solvers.linear.triangles import Factors, factored, solved
 from jaxsim.solvers.objective import Structure, gram, mul_j, mul_jt
 
 Array = jax.Array
@@ -94,13 +94,6 @@ class Speeds(NamedTuple):
     closing: Array  # [orthant]
     slip: list[Array]  # [n, dim - 1] for each group of cones, scaled as in eta
     equality: Array
-
-
-class Factors(NamedTuple):
-    """Of the condensed system: the matrix and its inverse [nv, nv]."""
-
-    A: Array
-    inverse: Array
 
 
 def form_of(s: Structure, slots: int) -> Form:
@@ -252,7 +245,7 @@ def condensed(form: Form, t: Impact, stiffness: Array, reduced: list[Friction]) 
         K, J = _contact_block(t, t.live * stiffness[: form.slots], reduced), t.p.contact.J
         right = jnp.concatenate([t.closing[:, None], J[:, 1:]], axis=1)
         A = A + gram(as_matrix(J), as_matrix(jnp.sum(K[:, :, :, None] * right[:, None], axis=2)))
-    return Factors(A, inverse(A))
+    return factored(A)
 
 
 def inertia_of(t: Impact) -> Array:
@@ -277,9 +270,7 @@ def _solve(form: Form, t: Impact, w: Point, factors: Factors, r: Errors, s: Arra
     """A step of all variables, from one of the velocities: what follows if they stay, then how they move."""
     still = _follow(form, t, w, r, s, None)
     force = r.momentum * t.inertia + mul_jt(form.s, t.p, impulses(form, t, still))
-    dv = _times(factors.inverse, force)
-    dv = dv + _times(factors.inverse, force - _times(factors.A, dv))  # the digits that the inverse lost
-    return _follow(form, t, w, r, s, dv)
+    return _follow(form, t, w, r, s, solved(factors, force))
 
 
 def _follow(form: Form, t: Impact, w: Point, r: Errors, s: Array, dv: Array | None) -> Point:

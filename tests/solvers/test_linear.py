@@ -10,6 +10,7 @@ from jaxsim.solvers.linear.general import solve_general
 from jaxsim.solvers.linear.inverse import inverse
 from jaxsim.solvers.linear.small import solve_small
 from jaxsim.solvers.linear.solve import Known, solve
+from jaxsim.solvers.linear.triangles import factored, solved, triangles_p
 
 
 @pytest.mark.parametrize("count", [1, 7, 200])
@@ -97,6 +98,38 @@ def test_systems_in_tiles_of_a_gpu(size, columns, precision, rng):
     np.testing.assert_allclose(x, np.linalg.solve(H, b), atol=1e3 * np.finfo(precision).eps)
     back = tiles.inverse(jnp.asarray(way, precision), interpret=True)
     np.testing.assert_allclose(back, np.linalg.inv(way), atol=1e3 * np.finfo(precision).eps)
+    lean = jnp.asarray(H + np.triu(A), precision)
+    table = tiles.triangles(lean, interpret=True)
+    np.testing.assert_allclose(table, triangles_p.bind(lean), atol=1e3 * np.finfo(precision).eps)
+
+
+def test_factors_of_stiff_systems_lose_no_digits(rng):
+    """Where what is stiff are a few directions, as of contacts; the inverse leaves hundredths of the right-hand side."""
+    n, eps = 12, np.finfo(np.float32).eps
+    A, J, x = rng.standard_normal((n, n)), rng.standard_normal((3, n)), rng.standard_normal(n)
+    stiff = np.float32(A @ A.T + np.eye(n) + 1e6 * J.T @ J)
+    b = np.float32(np.float64(stiff) @ x)
+    found = solved(factored(jnp.asarray(stiff)), jnp.asarray(b)), inverse(jnp.asarray(stiff)) @ b
+    left, lost = (np.abs(np.float64(stiff) @ np.float64(y) - b).max() / np.abs(b).max() for y in found)
+    assert left < 30 * eps
+    assert lost > 1e4 * eps
+
+
+def test_factors_have_derivatives_of_both_modes_and_orders(rng):
+    A, dA = rng.standard_normal((2, 5, 5))
+    A, b = A + 5 * np.eye(5), rng.standard_normal(5)
+
+    def ours(s):
+        return solved(factored(jnp.asarray(A) + s * dA), jnp.asarray(b) * jnp.cos(s))
+
+    def right(s):
+        return jnp.linalg.solve(jnp.asarray(A) + s * dA, jnp.asarray(b) * jnp.cos(s))
+
+    for derive in (jax.jacfwd, jax.jacrev, lambda f: jax.jacfwd(jax.jacrev(f))):
+        np.testing.assert_allclose(derive(ours)(0.3), derive(right)(0.3), rtol=1e-9, atol=1e-11)
+    batch = jnp.asarray(A + 0.1 * rng.standard_normal((4, 5, 5)))
+    x = jax.vmap(lambda A: solved(factored(A), jnp.asarray(b)))(batch)
+    np.testing.assert_allclose(x, np.linalg.solve(batch, np.broadcast_to(b, (4, 5))[..., None])[..., 0], rtol=1e-9)
 
 
 def test_an_inverse_has_derivatives_of_both_modes_and_orders(rng):

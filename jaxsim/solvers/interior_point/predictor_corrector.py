@@ -71,6 +71,16 @@ class _State(NamedTuple):
     sound: Array  # [] bool: no step was infinite or a NaN
     patient: Array  # [] bool: on the way that follows the path
     target: Array  # [] kappa of the place on the path that this way is at
+    best: "_Best"
+
+
+class _Best(NamedTuple):
+    """Of the points seen with b o c as near to kappa e as asked, that of the least residual, which is infinite where
+    there is none."""
+
+    w: Point
+    residual: Array  # []
+    complementarity: Array  # []
 
 
 def neutral(cones: Cones, a: Any, dtype: Any) -> Point:
@@ -90,7 +100,9 @@ def solve(problem: Problem, theta: Any, start: Point, settings: Settings) -> tup
     """The point of the central path at kappa, from a start with b and c inside the cones; batches under vmap.
 
     A world that is done does not change any more while others go on. One whose step is not finite keeps its last
-    point and has not converged.
+    point and has not converged. One that does not converge ends where the residual was least of all points with b o c
+    as near to kappa e as asked: where stiff contacts meet light bodies, digits may not suffice for more, and later
+    ones are no better.
     """
 
     def unfinished(s: _State) -> Array:
@@ -102,7 +114,10 @@ def solve(problem: Problem, theta: Any, start: Point, settings: Settings) -> tup
         sound = jnp.isfinite(residual) & jnp.isfinite(complementarity)
         w, errors = jax.tree.map(lambda new, old: jnp.where(sound, new, old), (w, errors), (s.w, s.errors))
         end = s._replace(w=w, errors=errors, residual=residual, complementarity=complementarity)
-        return _next(problem.cones, end._replace(iteration=s.iteration + 1, sound=sound))
+        better = sound & (residual < s.best.residual) & _near(end, settings)
+        now = _Best(w, residual, complementarity)
+        best = jax.tree.map(lambda new, old: jnp.where(better, new, old), now, s.best)
+        return _next(problem.cones, end._replace(iteration=s.iteration + 1, sound=sound, best=best))
 
     def _next(cones: Cones, s: _State) -> _State:
         """Begin anew and patiently where haste did not end; and go on along the path where its place is reached."""
@@ -111,7 +126,8 @@ def solve(problem: Problem, theta: Any, start: Point, settings: Settings) -> tup
         w, errors, residual, complementarity = jax.tree.map(lambda a, b: jnp.where(anew, a, b), (start, *first), now)
         there = _away(cones, w, along(s.target), weight) <= NEAR * s.target
         target = jnp.where(s.patient & there, jnp.maximum(NEAR * s.target, settings.kappa), s.target)
-        return _State(w, errors, residual, complementarity, s.iteration, s.sound | anew, s.patient | anew, target)
+        s = s._replace(w=w, errors=errors, residual=residual, complementarity=complementarity, target=target)
+        return s._replace(sound=s.sound | anew, patient=s.patient | anew)
 
     weight = _weight(problem, theta, start)
     along = functools.partial(_aim, problem.cones, settings.kappa, weight)
@@ -119,14 +135,27 @@ def solve(problem: Problem, theta: Any, start: Point, settings: Settings) -> tup
     begin = _State(
         start, *first, jnp.zeros((), jnp.int32), jnp.ones((), bool), jnp.zeros((), bool),
         jnp.maximum(_mean(problem.cones, start.b, start.c, weight), settings.kappa),
+        _Best(start, jnp.full_like(first[1], jnp.inf), first[2]),
     )  # fmt: skip
     end = lax.while_loop(unfinished, queued(iterate), begin)
-    return end.w, Outcome(end.iteration, end.sound & _done(end, settings), end.residual, end.complementarity)
+    converged = end.sound & _done(end, settings)
+    last, kept = _Best(end.w, end.residual, end.complementarity), ~converged & jnp.isfinite(end.best.residual)
+    w, residual, complementarity = jax.tree.map(lambda a, b: jnp.where(kept, a, b), end.best, last)
+    return w, Outcome(end.iteration, converged, residual, complementarity)
 
 
 def _done(s: _State, settings: Settings) -> Array:
-    exact = s.complementarity <= settings.accuracy * settings.kappa
-    return exact & (s.residual <= settings.tolerance)
+    return _near(s, settings) & (s.residual <= settings.tolerance)
+
+
+def error(s: Outcome, settings: Settings) -> Array:
+    """|E| [] where b o c is as near to kappa e as asked, else infinite: what of two solves that ended is better."""
+    return jnp.where(_near(s, settings), s.residual, jnp.inf)
+
+
+def _near(s: _State | Outcome, settings: Settings) -> Array:
+    """Whether b o c is as near to kappa e as asked."""
+    return s.complementarity <= settings.accuracy * settings.kappa
 
 
 def _violations(problem: Problem, theta: Any, w: Point, kappa: Array) -> tuple[Any, Array, Array]:

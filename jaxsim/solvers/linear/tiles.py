@@ -61,6 +61,15 @@ def inverse(A: Array, interpret: bool = False) -> Array:
     return jnp.take_along_axis(table, columns[:, None], axis=2, mode="clip").reshape(*lead, n, n)
 
 
+def triangles(A: Array, interpret: bool = False) -> Array:
+    """The table of A [..., n, n] (see `triangles.py`); `fit` and INVERTED are asked before."""
+    n = A.shape[-1]
+    out = jax.ShapeDtypeStruct((A.size // (n * n), _side(n), _side(n)), A.dtype)
+    tiles = _padded(A.reshape(-1, n, n), _side(n))
+    table = _each(functools.partial(_factor, n=n), [out], interpret)(tiles)[0]
+    return table[:, :n, :n].reshape(A.shape)
+
+
 def _padded(x: Array, side: int) -> Array:
     more = side - x.shape[-1]
     return jnp.pad(x, ((0, 0), (0, more), (0, more)))
@@ -141,3 +150,22 @@ def _invert(tile_ref, table_ref, rows_ref, columns_ref, *, n: int) -> None:
     begin = (tile_ref[...], along, along, jnp.where(along < n, 1, 0))
     table, rows, columns, _ = lax.fori_loop(jnp.int32(0), jnp.int32(n), exchange, begin)
     table_ref[...], rows_ref[...], columns_ref[...] = table, rows, columns
+
+
+def _factor(tile_ref, table_ref, *, n: int) -> None:
+    """The inverses of the triangular factors of a tile."""
+    side = tile_ref.shape[-1]
+    down, across = _places(side)
+    along = lax.iota(jnp.int32, side)
+
+    def take_out(k: Array, table: Array) -> Array:
+        column = jnp.sum(jnp.where(across == k, table, 0), axis=1)
+        row = jnp.sum(jnp.where(down == k, table, 0), axis=0)
+        pivot = jnp.sum(jnp.where(along == k, row, 0))
+        scaled = row / pivot
+        rest = table - jnp.where((down < k) & (across < k), 0, column[:, None] * scaled[None, :])
+        rest = jnp.where(across == k, -jnp.where(along > k, column / pivot, column)[:, None], rest)
+        own = jnp.where(along < k, row, jnp.where(along == k, 1 / pivot, scaled))
+        return jnp.where(down == k, own[None, :], rest)
+
+    table_ref[...] = lax.fori_loop(jnp.int32(0), jnp.int32(n), take_out, tile_ref[...])
