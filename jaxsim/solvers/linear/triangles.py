@@ -3,8 +3,8 @@
     A = L D U,    A^-1 b = U^-1 (D^-1 (L^-1 b)),    L and U with ones on their diagonals
 
 In float32 a robot's matrix with contacts of 1e5 kg has a condition of 1e8, and products with its inverse leave some
-hundredths of b. The inverses of L and U have all of their digits, since what is stiff is in D, and leave the rounding of
-A x, as substitution does; but products of matrices are what suits every machine.
+hundredths of b. The inverses of L and U have all of their digits, since what is stiff is in D, and leave the rounding
+of A x, as substitution does; but products of matrices are what suits every machine.
 """
 
 from typing import Any, NamedTuple
