@@ -1,7 +1,7 @@
 """A step of velocities and impulses under hard constraints, as a problem of complementarity.
 
     M (v+ - v) = h force + J^T impulses        momentum, with M + h B where damping is implicit
-    s = phi + h J_n v+                         gaps of contacts and limits at the end of the step
+    s = phi + h J_n v+  (+ h give gamma)       gaps of contacts and limits at the end of the step
     gamma s = kappa,  xi o eta = kappa e       impact, limits and friction (constraint/laws/hard.py)
     J v+ + pos / h + R lambda = 0              equalities, R tiny
 
@@ -60,6 +60,7 @@ class Impact(NamedTuple):
     slide: Array | None  # [k, dim - 1] m/s what moving surfaces add to the slip; None where none does
     closing: Array | None  # [k, nv] how gaps grow with velocities, by h
     inertia: Array  # [] kg m^2 by which the momentum equations are divided
+    give: Array  # [] m/s by N s: how fast what is pressed on yields
 
 
 class Form(NamedTuple):
@@ -192,9 +193,9 @@ def _residual(form: Form, t: Impact, w: Point) -> Errors:
     on, R = compliance(form, t)
     return Errors(
         momentum / t.inertia,
-        c - _gaps(form, t) - h * speeds.closing,
+        c - _gaps(form, t) - h * (speeds.closing + t.give * b),
         [x[:, 0] - bound for x, bound in zip(cones, bounds(form, b))],
-        [y[:, 1:] - slip for y, slip in zip(duals, _slips(t, speeds))],
+        [y[:, 1:] - slip - e * x[:, 1:] for x, y, slip, e in zip(cones, duals, _slips(t, speeds), _gives(form, t))],
         on * (speeds.equality + take(t.pos, form.equality) / h) + R * equality,
     )
 
@@ -212,6 +213,14 @@ def _slips(t: Impact, speeds: Speeds) -> list[Array]:
     return [speeds.slip[0] + t.friction * t.slide, *speeds.slip[1:]]
 
 
+def _gives(form: Form, t: Impact) -> list[Array]:
+    """[n, dim - 1] of each group of cones: by how much friction yields, in units of xi and eta."""
+    scales = [take(t.loss, form.loss)[:, None]] * (len(form.loss) > 0)
+    if form.slots and t.friction.shape[1]:
+        scales.insert(0, t.friction)
+    return [t.give * x * x for x in scales]
+
+
 def bounds(form: Form, numbers: Array) -> list[Array]:
     """[n] what xi_0 of each group of cones is: the normal impulses of contacts, and 1 of friction losses."""
     contact = [numbers[: form.slots]] * (len(form.cones.second) - (len(form.loss) > 0))
@@ -227,8 +236,8 @@ def compliance(form: Form, t: Impact) -> tuple[Array, Array]:
 
 def _factor(form: Form, t: Impact, w: Point) -> Factors:
     (b, cones), (c, duals) = form.cones.split(w.b), form.cones.split(w.c)
-    reduced = [friction_step(x, y, jnp.zeros_like(x)) for x, y in zip(cones, duals)]
-    return condensed(form, t, t.timestep * b / c, reduced)
+    reduced = [friction_step(x, y, jnp.zeros_like(x), e) for x, y, e in zip(cones, duals, _gives(form, t))]
+    return condensed(form, t, t.timestep * b / (c + t.timestep * t.give * b), reduced)
 
 
 def condensed(form: Form, t: Impact, stiffness: Array, reduced: list[Friction]) -> Factors:
@@ -285,15 +294,16 @@ def _follow(form: Form, t: Impact, w: Point, r: Errors, s: Array, dv: Array | No
         gap = gap + t.timestep * speeds.closing
         slips = [x + y for x, y in zip(slips, speeds.slip)]
         equality = equality - on * speeds.equality
-    normal = (numbers - b * gap) / c
+    normal = (numbers - b * gap) / (c + t.timestep * t.give * b)
+    gap = gap + t.timestep * t.give * normal
     moved = bounds(form, normal)
     if len(form.loss):
         moved[-1] = jnp.zeros_like(moved[-1])
     db, dc = [], []
-    for xi, eta, right, slip, head, bound in zip(cones, duals, vectors, slips, r.head, moved):
-        first, change = (head + bound)[:, None], friction_step(xi, eta, right)
+    for xi, eta, right, slip, head, bound, e in zip(cones, duals, vectors, slips, r.head, moved, _gives(form, t)):
+        first, change = (head + bound)[:, None], friction_step(xi, eta, right, e)
         across = change.offset + change.normal * first + jnp.sum(change.slip * slip[:, None], axis=2)
-        dxi = jnp.concatenate([first, across], axis=1)
+        dxi, slip = jnp.concatenate([first, across], axis=1), slip + e * across
         db.append(dxi)
         dc.append(jnp.concatenate([bound_step(xi, eta, right, dxi, slip), slip], axis=1))
     return Point((dv, equality / R), form.cones.join(normal, db), form.cones.join(gap, dc))

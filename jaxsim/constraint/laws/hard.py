@@ -32,8 +32,11 @@ class Friction(NamedTuple):
     slip: Array  # [n, k, k]
 
 
-def friction_step(xi: Array, eta: Array, s: Array) -> Friction:
-    """What is left of eta o dxi + xi o deta = s [n, 1 + k] when eta_0 is eliminated."""
+def friction_step(xi: Array, eta: Array, s: Array, give: Array | None = None) -> Friction:
+    """What is left of eta o dxi + xi o deta = s [n, 1 + k] when eta_0 is eliminated.
+
+    Where friction yields, by `give` [n, k] times beta in eta_1:, the step's slip is that without what dbeta adds to it.
+    """
     (x, beta), (y, u), (first, rest) = ((z[:, :1], z[:, 1:]) for z in (xi, eta, s))
     # with deta_0 = (head - k1 dxi_0 + k2 . deta_1:) / room, where room > 0 inside the cones
     room = x - jnp.sum(u * beta, axis=1, keepdims=True) / y
@@ -42,11 +45,20 @@ def friction_step(xi: Array, eta: Array, s: Array) -> Friction:
     k2 = x * u / y - beta
     along = beta / room
     eye = jnp.eye(beta.shape[1], dtype=beta.dtype)
-    return Friction(
-        offset=(rest - along * head) / y,
-        normal=(along * k1 - u) / y,
-        slip=-(x[:, :, None] * eye[None] + along[:, :, None] * k2[:, None]) / y[:, :, None],
-    )
+    offset, normal, slip = rest - along * head, along * k1 - u, -(x[:, :, None] * eye[None] + _outer(along, k2))
+    if give is None:
+        return Friction(offset / y, normal / y, slip / y[:, :, None])
+    # (y + x give + along (k2 give)) dbeta = offset + normal dxi_0 + slip deta_1:, a diagonal and a product of vectors
+    own = y + x * give
+    ahead = along / own
+    back = eye[None] - _outer(ahead / (1 + jnp.sum(k2 * give * ahead, axis=1, keepdims=True)), k2 * give)
+    times = lambda z: jnp.sum(back * (z / own)[:, None], axis=2)  # noqa: E731
+    return Friction(times(offset), times(normal), jax.vmap(times, 2, 2)(slip))
+
+
+def _outer(x: Array, y: Array) -> Array:
+    """[n, k, k] of x and y [n, k]."""
+    return x[:, :, None] * y[:, None]
 
 
 def bound_step(xi: Array, eta: Array, s: Array, dxi: Array, slip: Array) -> Array:
