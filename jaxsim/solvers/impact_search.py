@@ -14,7 +14,7 @@ from jax import lax
 
 from jaxsim.solvers.complementarity import exact
 from jaxsim.solvers.impacts import Form, Impact, impact_problem
-from jaxsim.solvers.interior_point.predictor_corrector import Outcome, Settings, error, lifted, solve
+from jaxsim.solvers.interior_point.predictor_corrector import Outcome, Settings, lifted, solve, violation
 from jaxsim.solvers.interior_point.problem import Point
 
 Array = jax.Array
@@ -49,7 +49,7 @@ def search(
         begin = jax.tree.map(lambda far, other: jnp.where(number == 1, far, other), afar, begin)
         skip = outcome.converged | (fresh & (number == 0))
         found, how = solve(problem, t, begin, settings._replace(iterations=jnp.where(skip, 0, iterations), haste=haste))
-        skip = skip | (~how.converged & (error(how, settings) > error(outcome, settings)))
+        skip = skip | (~how.converged & (violation(how) > violation(outcome)))
         old = (w, _after(how, outcome))
         w, outcome = jax.tree.map(lambda a, b: jnp.where(skip, a, b), old, (found, _after(outcome, how)))
         few = settings._replace(iterations=min(EXACT, most))

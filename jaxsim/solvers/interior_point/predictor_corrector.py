@@ -75,8 +75,7 @@ class _State(NamedTuple):
 
 
 class _Best(NamedTuple):
-    """Of the points seen with b o c as near to kappa e as asked, that of the least residual, which is infinite where
-    there is none."""
+    """Of the points seen that of the least violation."""
 
     w: Point
     residual: Array  # []
@@ -100,9 +99,8 @@ def solve(problem: Problem, theta: Any, start: Point, settings: Settings) -> tup
     """The point of the central path at kappa, from a start with b and c inside the cones; batches under vmap.
 
     A world that is done does not change any more while others go on. One whose step is not finite keeps its last
-    point and has not converged. One that does not converge ends where the residual was least of all points with b o c
-    as near to kappa e as asked: where stiff contacts meet light bodies, digits may not suffice for more, and later
-    ones are no better.
+    point and has not converged. One that does not converge ends where the larger violation was least: digits may not
+    suffice for more, or the path has a fold, and what came later is no better.
     """
 
     def unfinished(s: _State) -> Array:
@@ -114,7 +112,7 @@ def solve(problem: Problem, theta: Any, start: Point, settings: Settings) -> tup
         sound = jnp.isfinite(residual) & jnp.isfinite(complementarity)
         w, errors = jax.tree.map(lambda new, old: jnp.where(sound, new, old), (w, errors), (s.w, s.errors))
         end = s._replace(w=w, errors=errors, residual=residual, complementarity=complementarity)
-        better = sound & (residual < s.best.residual) & _near(end, settings)
+        better = sound & (violation(end) < violation(s.best))
         now = _Best(w, residual, complementarity)
         best = jax.tree.map(lambda new, old: jnp.where(better, new, old), now, s.best)
         return _next(problem.cones, end._replace(iteration=s.iteration + 1, sound=sound, best=best))
@@ -135,27 +133,23 @@ def solve(problem: Problem, theta: Any, start: Point, settings: Settings) -> tup
     begin = _State(
         start, *first, jnp.zeros((), jnp.int32), jnp.ones((), bool), jnp.zeros((), bool),
         jnp.maximum(_mean(problem.cones, start.b, start.c, weight), settings.kappa),
-        _Best(start, jnp.full_like(first[1], jnp.inf), first[2]),
+        _Best(start, *first[1:]),
     )  # fmt: skip
     end = lax.while_loop(unfinished, queued(iterate), begin)
     converged = end.sound & _done(end, settings)
-    last, kept = _Best(end.w, end.residual, end.complementarity), ~converged & jnp.isfinite(end.best.residual)
-    w, residual, complementarity = jax.tree.map(lambda a, b: jnp.where(kept, a, b), end.best, last)
+    last = _Best(end.w, end.residual, end.complementarity)
+    w, residual, complementarity = jax.tree.map(lambda a, b: jnp.where(converged, a, b), last, end.best)
     return w, Outcome(end.iteration, converged, residual, complementarity)
 
 
 def _done(s: _State, settings: Settings) -> Array:
-    return _near(s, settings) & (s.residual <= settings.tolerance)
+    exact = s.complementarity <= settings.accuracy * settings.kappa
+    return exact & (s.residual <= settings.tolerance)
 
 
-def error(s: Outcome, settings: Settings) -> Array:
-    """|E| [] where b o c is as near to kappa e as asked, else infinite: what of two solves that ended is better."""
-    return jnp.where(_near(s, settings), s.residual, jnp.inf)
-
-
-def _near(s: _State | Outcome, settings: Settings) -> Array:
-    """Whether b o c is as near to kappa e as asked."""
-    return s.complementarity <= settings.accuracy * settings.kappa
+def violation(s: _State | _Best | Outcome) -> Array:
+    """[] the larger of both."""
+    return jnp.maximum(s.residual, s.complementarity)
 
 
 def _violations(problem: Problem, theta: Any, w: Point, kappa: Array) -> tuple[Any, Array, Array]:
@@ -184,8 +178,7 @@ def _direction(problem: Problem, theta: Any, s: _State, settings: Settings) -> t
     second = alpha * product(cones, near.b, near.c)
     step = problem.solve(theta, w, factors, less, _aim(cones, kappa, weight, kappa + sigma * excess) - now - second)
     step = jax.tree.map(lambda x, y: jnp.where(s.patient, x, y), near, step)
-    violation = jnp.maximum(s.residual, s.complementarity)
-    share = jnp.where(s.patient, SHARE[0], jnp.clip(1 - violation * violation, *SHARE))
+    share = jnp.where(s.patient, SHARE[0], jnp.clip(1 - violation(s) ** 2, *SHARE))
     alpha = jnp.minimum(share * _room(cones, w, step), 1)
     return step, jnp.where(s.patient, _best(cones, s, step, alpha, settings, weight), alpha)
 
