@@ -96,17 +96,21 @@ def _possible(t: Topology, flags: int, contacts: int, near: Mapping[str, int], s
     if plan is not None:
         found[TILES] = _default_tiles(t, plan, contacts)
     tangled = plan is None and len(heaped_linkages(t, flags)) > 0
+    tree1, tree2 = (t.body_treeid[t.geom_bodyid[x]] for x in (pairs.geom1, pairs.geom2))
+    limp = plan is not None and np.mean(tree1 == tree2) > 0.5
     for kinds, index in groups(pairs, t):
         # where the centre of a plane lies says nothing of what is near it
         if kinds[0] not in FLAT and len(kinds) == 2:
             # more room than slots, for pairs that are near and do not touch, or half as much more for those that have
             # several contacts if they do; not all near pairs are of a rare kind, and where one linkage lies on another
-            # more are near than in each of them
+            # more are near than in each of them; a limp dog has twice as many near itself as a heap of loose things
             share = 1.0 if plan is None else min(1.0, 2 * len(index) / len(pairs))
             # but many meshes lie loose, and fill little of their boxes: near each are twice as many as touch it
             several = collider_of(t, kinds, 0)[1] >= SEVERAL and (plan is None or GeomType.MESH not in kinds)
-            room = scale * contacts * share * (0.75 if several else 2.0 if tangled else 1.5)
+            room = scale * contacts * share * (0.75 if several else 3.5 if limp else 2.0 if tangled else 1.5)
             least = _with_spare(near.get(group_name(kinds), 0))
+            if limp:
+                least = max(least, 2 * SMALL_GROUP)
             if plan is not None:
                 least = max(least, _around(pairs.rows(index)))
             found[group_name(kinds)] = min(len(index), max(SMALL_GROUP, int(room), least))
