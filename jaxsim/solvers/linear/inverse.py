@@ -1,8 +1,4 @@
-"""Inverses of small matrices without a library, whose kernels may split a batch over threads.
-
-A primitive: its derivative needs no other inverse, and on an NVIDIA GPU it is one kernel (`tiles`), where a loop over
-rows would launch a hundred.
-"""
+"""Inverses of small matrices: a primitive, so that its derivative needs no other inverse."""
 
 import functools
 from typing import Any
@@ -12,13 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxsim.layout.evaluate import evaluate, rule
-from jaxsim.layout.unstable import Primitive, Zero, rules, zero_of
+from jaxsim.layout.unstable import Zero, zero_of
 from jaxsim.solvers.linear import tiles
+from jaxsim.solvers.linear.small_matrices import primitive
 
 Array = jax.Array
-
-inverse_p = Primitive("matrix_inverse")
 
 
 def inverse(A: Array) -> Array:
@@ -53,19 +47,6 @@ def _exchanged(A: Array) -> Array:
     return times(times(P, table), P)
 
 
-def _each(A: Array) -> Array:
-    """The same for all leading axes."""
-    inner = _exchanged
-    for _ in A.shape[:-2]:
-        inner = jax.vmap(inner)
-    return inner(A)
-
-
-def _on_cuda(A: Array) -> Array:
-    small = A.size and A.shape[-1] <= tiles.INVERTED and tiles.fit(A.shape[-1])
-    return tiles.inverse(A) if small else _each(A)
-
-
 def _jvp(primals, tangents):
     """dX = -X dA X."""
     (A,), (change,) = primals, tangents
@@ -76,20 +57,4 @@ def _jvp(primals, tangents):
     return X, -times(times(X, change), X)
 
 
-rules(
-    inverse_p,
-    abstract=lambda A: jax.core.ShapedArray(A.shape, A.dtype),
-    impl=jax.jit(inverse),
-    batch=lambda args, dims: (inverse(jnp.moveaxis(args[0], dims[0], 0)), 0),
-    cpu=_each,
-    default=_each,
-    cuda=_on_cuda,
-    jvp=_jvp,
-)
-
-
-@rule("matrix_inverse")
-def _worlds(eqn, values, n):
-    """As for one world, operation by operation."""
-    closed = jax.make_jaxpr(_each)(eqn.invars[0].aval)
-    return evaluate(closed.jaxpr, closed.consts, values, n)
+inverse_p = primitive("matrix_inverse", _exchanged, tiles.inverse, _jvp)

@@ -14,13 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxsim.layout.evaluate import evaluate, rule
-from jaxsim.layout.unstable import Primitive, rules
 from jaxsim.solvers.linear import tiles
+from jaxsim.solvers.linear.small_matrices import primitive
 
 Array = jax.Array
-
-triangles_p = Primitive("matrix_triangles")
 
 
 class Factors(NamedTuple):
@@ -80,32 +77,4 @@ def _table(A: Array) -> Array:
     return lax.scan(take_out, A, along)[0]
 
 
-def _each(A: Array) -> Array:
-    """The same for all leading axes."""
-    inner = _table
-    for _ in A.shape[:-2]:
-        inner = jax.vmap(inner)
-    return inner(A)
-
-
-def _on_cuda(A: Array) -> Array:
-    small = A.size and A.shape[-1] <= tiles.INVERTED and tiles.fit(A.shape[-1])
-    return tiles.triangles(A) if small else _each(A)
-
-
-rules(
-    triangles_p,
-    abstract=lambda A: jax.core.ShapedArray(A.shape, A.dtype),
-    impl=jax.jit(triangles_p.bind),
-    batch=lambda args, dims: (triangles_p.bind(jnp.moveaxis(args[0], dims[0], 0)), 0),
-    cpu=_each,
-    default=_each,
-    cuda=_on_cuda,
-)
-
-
-@rule("matrix_triangles")
-def _worlds(eqn, values, n):
-    """As for one world, operation by operation."""
-    closed = jax.make_jaxpr(_each)(eqn.invars[0].aval)
-    return evaluate(closed.jaxpr, closed.consts, values, n)
+triangles_p = primitive("matrix_triangles", _table, tiles.triangles)
