@@ -9,7 +9,7 @@ import scipy.optimize
 
 from jaxsim.layout import batched
 from jaxsim.solvers.interior_point.cones import Cones, depth, product, quotient, step_length, unit
-from jaxsim.solvers.interior_point.predictor_corrector import Settings, neutral, solve
+from jaxsim.solvers.interior_point.predictor_corrector import Settings, neutral, solve, violation
 from jaxsim.solvers.interior_point.problem import Point, dense
 from jaxsim.solvers.linear.inverse import inverse
 
@@ -133,6 +133,21 @@ def test_float32_reaches_a_kappa_of_1e_6():
     assert end.converged.all() and end.iterations.max() <= 15 and w.b.dtype == np.float32
     for i, (kappa, speed) in enumerate(zip(kappas, speeds)):
         np.testing.assert_allclose(np.hypot(w.a[i, 0], w.a[i, 1]), _slid(float(kappa), float(speed))[0], atol=2e-6)
+
+
+def test_a_search_that_does_not_converge_ends_where_it_was_nearest():
+    """With digits only for some tolerances; more iterations never make it worse."""
+    theta = jnp.asarray([0.6, 0.8, 0.0], np.float32) * 5, jnp.asarray(0.5, np.float32)
+    start = neutral(SLIDER, theta[0], np.float32)
+    settings = Settings(*(jnp.asarray(x, np.float32) for x in (1e-6, 0.0, 0.0)))
+
+    def after(iterations):
+        return solve(dense(SLIDER, _slider), theta, start, settings._replace(iterations=iterations))[1]
+
+    end = jax.jit(jax.vmap(after))(jnp.arange(40, dtype=np.int32))
+    worst = np.asarray(violation(end))
+    assert not end.converged.any() and worst[-1] < 1e-6 < worst[5]
+    assert np.all(np.diff(worst) <= 0)
 
 
 def test_variables_on_a_circle():
