@@ -45,7 +45,10 @@ OPENED = 0.1  # of what an impulse adds to its own gap as the step begins, which
 # m/s, m: a world whose equations are wrong by more than this is held. At 20 m/s float32 may stop at 0.01, which harms
 # less than a stop does
 HOLD = 0.02
-DEEP, BEYOND = 5e-4, 1e-3  # m, and share of the normal impulse: by so much gaps and friction cones may be wrong at most
+# m, and share of the normal impulse: so far inside each other, and outside of its friction cone, things may be at most.
+# What hardly presses has no cone that is worth a stop: impulses count as half of the largest at least, or of that of
+# 1 m/s^2
+DEEP, BEYOND, LEAST = 5e-4, 1e-3, 0.5
 
 
 class _Solved(NamedTuple):
@@ -140,9 +143,13 @@ def _refuse_rk4(m: Model) -> None:
 
 def _usable(form: Form, t: Impact, w: Point, outcome: Outcome) -> Array:
     """[] bool: converged, or near enough: nothing is seen inside something else, no friction outside of its cone."""
-    errors, (numbers, _) = impact_problem(form).residual(t, w), form.cones.split(w.b)
-    deep = jnp.any(jnp.abs(errors.gap) > DEEP)
-    beyond = [jnp.any(error > BEYOND * most) for error, most in zip(errors.head, bounds(form, numbers))]
+    errors = impact_problem(form).residual(t, w)
+    (numbers, _), (gaps, _) = form.cones.split(w.b), form.cones.split(w.c)
+    deep = jnp.any(gaps - errors.gap < -DEEP)
+    most = bounds(form, numbers)
+    if len(most) > (len(form.loss) > 0):  # the first are contacts
+        most[0] = jnp.maximum(most[0], LEAST * jnp.max(most[0], initial=t.timestep * t.inertia))
+    beyond = [jnp.any(error > BEYOND * bound) for error, bound in zip(errors.head, most)]
     wrong = jnp.any(jnp.stack([deep, *beyond]))
     return outcome.converged | (jnp.isfinite(outcome.residual) & (outcome.residual <= HOLD) & ~wrong)
 
