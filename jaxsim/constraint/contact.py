@@ -36,6 +36,9 @@ from jaxsim.dynamics.trees import trees_of
 Array = jax.Array
 
 ROUNDING = 64  # digits' units that a Jacobian's entries and the frames they are made of are good to
+STIFFEST = (
+    1e-5  # R of contacts with pivots in float32, of what a force does where it presses: solimp gives 1e-4 at the least
+)
 
 
 class ContactRows(NamedTuple):
@@ -143,6 +146,8 @@ def contact_rows(m: Model, d: Data, slots: ContactSlots) -> ContactRows:
         D = _elliptic_D(m, imp.imp, p.invweight, p.friction, dim, softer)
     else:
         D = _pyramidal_D(imp.imp, p.invweight, p.friction, mu, condim, softer)[:, None] * jnp.ones((1, dim), pos.dtype)
+    if m.haspivots and D.dtype == np.float32:
+        D = jnp.minimum(D, 1 / _least_R(d, J))
     aref = -damping * velocity
     live = np.arange(dim, dtype=np.int32)[None] < condim[:, None]
     D = jnp.where(live, D, 0)
@@ -151,6 +156,16 @@ def contact_rows(m: Model, d: Data, slots: ContactSlots) -> ContactRows:
     aref = jnp.concatenate([(aref[:, 0] + normal)[:, None], aref[:, 1:]], axis=1)
     friction = p.friction[:, : max(dim - 1, 0)]
     return ContactRows(J, motion, D, aref, friction, mu, condim, slots.dist, p.margin, adhesion)
+
+
+def _least_R(d: Data, J: Array) -> Array:
+    """[n, 1] the least R of contacts with J [n, dim, nv] that float32 can tell from none.
+
+    Where what presses is beside a pivot's axis, MuJoCo's R is less by 10 orders of magnitude than what a force does
+    there, and of a Newton step's matrix only that contact is left. A puzzle's cubes flew apart so.
+    """
+    give = jnp.max(jnp.sum(J * J / jnp.diagonal(d.qM), axis=2), axis=1, keepdims=True)
+    return jnp.maximum(STIFFEST * give, jnp.finfo(J.dtype).tiny)
 
 
 def _balance(m: Model, adhesion: Array, D: Array, condim: Array) -> Array:

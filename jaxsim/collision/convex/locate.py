@@ -160,7 +160,7 @@ def _refine(shapes: Difference, found: Search, accuracy: Accuracy, drums: bool) 
     points = jnp.stack([t.middle - half, t.middle + half])
     there = _on_shapes(shapes, corner, t.last, points)
     trusted = found.near & still & no_worse & (jnp.abs(t.dist - t.planes) <= slack) & there
-    lifted = _to_planes(found, t.first)
+    lifted = _to_planes(found, t.first, shapes.smooth)
     return jnp.where(trusted, t.last, found.normal), jnp.where(trusted, t.slid, lifted), trusted
 
 
@@ -187,8 +187,14 @@ def _points_of(row: Array) -> Array:
     return jnp.stack([row[3:6], row[3:6] - row[:3]])
 
 
-def _to_planes(found: Search, planes: Array) -> Array:
+def _to_planes(found: Search, planes: Array, smooth: Array) -> Array:
     """How far [2, 3] (m) it is, along the normal, from the points of a feature to planes at [2] (m): those of a search
-    that ended early, or of a feature too thin for its precision, are short of the shapes by as much."""
+    that ended early, or of a feature too thin for its precision, are short of the shapes by as much.
+
+    Those of shapes without smooth sides that are apart are not, however near: their points are right, but of a normal
+    between them rounding may leave little, and the planes across it may cut the shapes by hundredths of their size.
+    """
     points = jnp.sum(_convex(found.weight)[:, None, None] * jax.vmap(_points_of)(found.rows), axis=0)
-    return (planes - vector.dot(points, found.normal[None]))[:, None] * found.normal[None]
+    place = vector.dot(points, found.normal[None])
+    right = ~smooth & (place[1] > place[0])
+    return jnp.where(right, 0, planes - place)[:, None] * found.normal[None]
