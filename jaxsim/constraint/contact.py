@@ -36,9 +36,8 @@ from jaxsim.dynamics.trees import trees_of
 Array = jax.Array
 
 ROUNDING = 64  # digits' units that a Jacobian's entries and the frames they are made of are good to
-STIFFEST = (
-    1e-5  # R of contacts with pivots in float32, of what a force does where it presses: solimp gives 1e-4 at the least
-)
+# R of contacts with pivots, of what a force does where it presses: solimp gives 1e-4 at the least
+STIFFEST = {"float64": 1e-10, "float32": 1e-5}
 
 
 class ContactRows(NamedTuple):
@@ -146,7 +145,7 @@ def contact_rows(m: Model, d: Data, slots: ContactSlots) -> ContactRows:
         D = _elliptic_D(m, imp.imp, p.invweight, p.friction, dim, softer)
     else:
         D = _pyramidal_D(imp.imp, p.invweight, p.friction, mu, condim, softer)[:, None] * jnp.ones((1, dim), pos.dtype)
-    if m.haspivots and D.dtype == np.float32:
+    if m.haspivots:
         D = jnp.minimum(D, 1 / _least_R(d, J))
     aref = -damping * velocity
     live = np.arange(dim, dtype=np.int32)[None] < condim[:, None]
@@ -159,13 +158,13 @@ def contact_rows(m: Model, d: Data, slots: ContactSlots) -> ContactRows:
 
 
 def _least_R(d: Data, J: Array) -> Array:
-    """[n, 1] the least R of contacts with J [n, dim, nv] that float32 can tell from none.
+    """[n, 1] the least R of contacts with J [n, dim, nv] that floats can tell from none.
 
     Where what presses is beside a pivot's axis, MuJoCo's R is less by 10 orders of magnitude than what a force does
     there, and of a Newton step's matrix only that contact is left. A puzzle's cubes flew apart so.
     """
-    give = jnp.max(jnp.sum(J * J / jnp.diagonal(d.qM), axis=2), axis=1, keepdims=True)
-    return jnp.maximum(STIFFEST * give, jnp.finfo(J.dtype).tiny)
+    give = jnp.max(jnp.sum(J * J / jnp.diagonal(d.qM)[None, None], axis=2), axis=1, keepdims=True)
+    return jnp.maximum(STIFFEST[str(J.dtype)] * give, jnp.finfo(J.dtype).tiny)
 
 
 def _balance(m: Model, adhesion: Array, D: Array, condim: Array) -> Array:

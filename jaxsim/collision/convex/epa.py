@@ -37,6 +37,7 @@ FEW = (12, 24)
 SMOOTH = 24  # steps after which smooth shapes are left to a descent: which normal is best is known by then
 GROWTH = 4  # times as many are next, for shapes that need them
 MOST = 1000  # steps, as in MuJoCo
+SEEN = (0.25, 2)  # times rounding: how far above a face a point is that sees it; and if that will not do
 SHIFT = 11  # bits of a code that hold a number or a difference of two
 # of the coordinates: how exact the nearest face has to be for Newton's method to go on from it; on a mesh of many small
 # faces each has a depth of its own, closer to the others' than that
@@ -79,10 +80,8 @@ def epa(shapes: Difference, triangle: Array, start: Array, tolerance: Array, ite
         reach = jnp.sum(row[:3] * near[:3], keepdims=True)
         done = reach[0] - near[3] <= enough
         found = jnp.where(done | (reach[0] < p.found[7]), jnp.concatenate([near, reach]), p.found)
-        seen = vector.dot(p.face[:, :3], row[:3][None]) - p.face[:, 3] > 0.25 * rounding
-        rim = _rim(p, seen)
-        # a rim that touches itself is of rounding's making: what was found so far has to do
-        done |= ~rim.simple
+        seen, rim = _seen(p, vector.dot(p.face[:, :3], row[:3][None]) - p.face[:, 3], rounding)
+        done |= ~rim.simple  # what was found so far has to do
         face = _replaced(p.face, seen, rim.on, _new_faces(p, row, rim.next, rounding))
         here = np.arange(len(p.rows), dtype=np.int32) == 3 + p.step
         rows = jnp.where(here[:, None], row[None], p.rows)
@@ -162,6 +161,17 @@ class Rim(NamedTuple):
     on: Array
     next: Array
     simple: Array
+
+
+def _seen(p: Polytope, above: Array, rounding: Array) -> tuple[Array, Rim]:
+    """Which faces [f] a point sees that is so far above them [f] (m), and their rim.
+
+    A rim that touches itself is of rounding's making, as of faces in one plane: then without those that it hardly sees.
+    """
+    first, second = (above > part * rounding for part in SEEN)
+    rim, other = _rim(p, first), _rim(p, second)
+    second_best = ~rim.simple & jnp.any(second)
+    return jax.tree.map(lambda x, y: jnp.where(second_best, x, y), (second, other), (first, rim))
 
 
 def _rim(p: Polytope, seen: Array) -> Rim:
