@@ -37,7 +37,7 @@ FEW = (12, 24)
 SMOOTH = 24  # steps after which smooth shapes are left to a descent: which normal is best is known by then
 GROWTH = 4  # times as many are next, for shapes that need them
 MOST = 1000  # steps, as in MuJoCo
-SEEN = (0.25, 2)  # times rounding: how far above a face a point is that sees it; and if that will not do
+SEEN = (2, 0.25)  # times rounding: how far above a face a point is that sees it, if it is tried again and at first
 SHIFT = 11  # bits of a code that hold a number or a difference of two
 # of the coordinates: how exact the nearest face has to be for Newton's method to go on from it; on a mesh of many small
 # faces each has a depth of its own, closer to the others' than that
@@ -57,6 +57,7 @@ class Polytope(NamedTuple):
     found: Array
     step: Array  # [] int32: there are 3 + step vertices
     done: Array  # [] bool
+    again: Array  # [] bool: the last vertex is to be tried once more
 
 
 def epa(shapes: Difference, triangle: Array, start: Array, tolerance: Array, iterations: int) -> tuple[Array, Array]:
@@ -80,18 +81,23 @@ def epa(shapes: Difference, triangle: Array, start: Array, tolerance: Array, ite
         reach = jnp.sum(row[:3] * near[:3], keepdims=True)
         done = reach[0] - near[3] <= enough
         found = jnp.where(done | (reach[0] < p.found[7]), jnp.concatenate([near, reach]), p.found)
-        seen, rim = _seen(p, vector.dot(p.face[:, :3], row[:3][None]) - p.face[:, 3], rounding)
-        done |= ~rim.simple  # what was found so far has to do
+        seen = vector.dot(p.face[:, :3], row[:3][None]) - p.face[:, 3] > jnp.where(p.again, *SEEN) * rounding
+        rim = _rim(p, seen)
+        # a rim that touches itself is of rounding's making, as of faces in one plane: then without those that are
+        # hardly seen; if that is no better, what was found so far has to do
+        again = ~rim.simple & ~p.again & ~done
+        done |= ~rim.simple & ~again
         face = _replaced(p.face, seen, rim.on, _new_faces(p, row, rim.next, rounding))
         here = np.arange(len(p.rows), dtype=np.int32) == 3 + p.step
         rows = jnp.where(here[:, None], row[None], p.rows)
-        moved = Polytope(rows, face, _lowest(face), found, p.step + 1, done)
-        return jax.tree.map(lambda new, old: jnp.where(done, old, new), moved, p)._replace(found=found, done=done)
+        moved = Polytope(rows, face, _lowest(face), found, p.step + 1, done, again)
+        kept = jax.tree.map(lambda new, old: jnp.where(done | again, old, new), moved, p)
+        return kept._replace(found=found, done=done, again=again)
 
     face = _two_sided(triangle[:, :3])
     none = jnp.concatenate([face[0], jnp.full(1, NOWHERE, face.dtype)])
     zero = jnp.zeros((), jnp.int32)
-    p = Polytope(triangle, face, _lowest(face), none, zero, ~start)
+    p = Polytope(triangle, face, _lowest(face), none, zero, ~start, jnp.zeros((), bool))
     for room in _rooms(iterations):
         p = lax.while_loop(_unfinished(room), grow, _with_room(p, room))
         p = p._replace(done=p.done | shapes.smooth & (room >= SMOOTH))
@@ -161,17 +167,6 @@ class Rim(NamedTuple):
     on: Array
     next: Array
     simple: Array
-
-
-def _seen(p: Polytope, above: Array, rounding: Array) -> tuple[Array, Rim]:
-    """Which faces [f] a point sees that is so far above them [f] (m), and their rim.
-
-    A rim that touches itself is of rounding's making, as of faces in one plane: then without those that it hardly sees.
-    """
-    first, second = (above > part * rounding for part in SEEN)
-    rim, other = _rim(p, first), _rim(p, second)
-    second_best = ~rim.simple & jnp.any(second)
-    return jax.tree.map(lambda x, y: jnp.where(second_best, x, y), (second, other), (first, rim))
 
 
 def _rim(p: Polytope, seen: Array) -> Rim:
