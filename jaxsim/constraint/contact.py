@@ -160,8 +160,9 @@ def contact_rows(m: Model, d: Data, slots: ContactSlots) -> ContactRows:
 def _least_R(d: Data, J: Array) -> Array:
     """[n, 1] the least R of contacts with J [n, dim, nv] that floats can tell from none.
 
-    Where what presses is beside a pivot's axis, MuJoCo's R is less by up to 17 orders of magnitude than what a force does
-    there, and of a Newton step's matrix only that contact is left. A puzzle's cubes flew apart so.
+    Where what presses is beside a pivot's axis, MuJoCo's R is up to 17 orders of magnitude less than what a force does
+    there, and of a Newton step's matrix only that contact is left. A puzzle's cubes flew apart so. This departs from
+    MuJoCo, whose own bodies are thrown there, also in float64; rows that act through the axis stay as they are.
     """
     give = jnp.max(jnp.sum(J * J / jnp.diagonal(d.qM)[None, None], axis=2), axis=1, keepdims=True)
     return jnp.maximum(STIFFEST[str(J.dtype)] * give, jnp.finfo(J.dtype).tiny)
