@@ -5,9 +5,9 @@ centre of a sphere, a point on a capsule's axis, or else the point that touches,
 
     gap(v) = gap now + n . (core(q (+) h v) - core(q))
 
-which is exact for a sphere, an end of a capsule, a corner or a vertex; of other shapes it leaves out how the touching
-point wanders over the surface within the step, which is of second order. Spheres and capsules have segments as cores,
-and two of them the gap that they will have, whichever points of their cores are nearest then:
+which is exact for a sphere, an end of a capsule, a corner or a vertex; ellipsoids and cylinders roll, so that another
+point is the core at the end of the step (`rolling.py`). Spheres and capsules have segments as cores, and two of them
+the gap that they will have, whichever points of their cores are nearest then:
 
     gap(v) = |core2 - core1| - radii    at q (+) h v,    d gap = n . (dcore2 - dcore1)
 
@@ -34,6 +34,7 @@ from jaxsim.collision.segments import nearest, parallel
 from jaxsim.collision.shape import NO_CONTACT
 from jaxsim.collision.slots import ContactSlots, of_bodies, of_geoms, of_slots, pairs_of
 from jaxsim.constraint.contact import ContactMotion, contact_jacobian
+from jaxsim.constraint.rolling import Rolling, rolled, rolling_of
 from jaxsim.core.data import Data
 from jaxsim.core.enums import GeomType
 from jaxsim.core.model import Model
@@ -77,6 +78,7 @@ class Approach(NamedTuple):
     normal: Array  # [n, 3] from the first geom to the second, as the step begins
     cores: Cores | None
     flat: tuple[Array, Array] | None  # [n] bool: which sides are planes of bodies that move
+    rolling: list[Rolling | None]  # of each side
 
 
 def approach_of(m: Model, d: Data, slots: ContactSlots) -> Approach | None:
@@ -85,6 +87,8 @@ def approach_of(m: Model, d: Data, slots: ContactSlots) -> Approach | None:
     sides = [_side(m, slots, which, signs[which]) for which in (0, 1) if signs[which].any()]
     if not sides:
         return None
+    alone = ~(_both(m) | _flat(m).any(axis=0))
+    rolling = [rolling_of(m, d, slots, s.which, alone & (signs[s.which] != 0), s.core) for s in sides]
     curved, cores = of_slots(m, slots, jnp.asarray(signs.any(axis=0))), None
     if _both(m).any():
         apart = _length(slots) + _radius(m, slots, 0) + _radius(m, slots, 1)
@@ -95,7 +99,7 @@ def approach_of(m: Model, d: Data, slots: ContactSlots) -> Approach | None:
         flat = tuple(of_slots(m, slots, jnp.asarray(x)) for x in _flat(m))
         sides = [s._replace(axis=jnp.where(x[:, None], normal, s.axis)) for s, x in zip(sides, flat)]
     local = [_placed(m, d, slots, s, back=True) for s in sides]
-    return Approach(m, d, slots, curved, sides, local, normal, cores, flat)
+    return Approach(m, d, slots, curved, sides, local, normal, cores, flat, rolling)
 
 
 def _length(slots: ContactSlots) -> Array:
@@ -147,6 +151,7 @@ def linearised(a: Approach, v: Array, linear: Array) -> tuple[Array, Array]:
     m, h = a.m, a.m.opt.timestep
     d = kinematics(m, a.d.replace(qpos=integrate_pos(m, a.d.qpos, v, h)))
     ends = [_placed(m, d, a.slots, s) for s in a.local]
+    ends = [s if r is None else s._replace(core=rolled(m, d, a.slots, r, s.core)) for s, r in zip(ends, a.rolling)]
     rise, normal, points = jnp.zeros_like(a.slots.dist), a.normal, [end.core for end in ends]
     for s, point in zip(a.sides, points):
         rise = rise + s.sign * vector.dot(normal, point - s.core)

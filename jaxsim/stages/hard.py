@@ -39,6 +39,8 @@ RIGID = {"float64": 1e-6, "float32": 1e-4}  # compliance of equalities, relative
 # 1e7 kg to the matrix of a float32 step, in whose last digits arms are lost: of 6,400 steps of a humanoid at random
 # 139 did not converge without, and 15 with it, as in float64
 YIELDING = {"float64": 0.0, "float32": 1e-5}
+# at least, whatever opt.iterations says: models made for fast steps of MuJoCo's solvers ask for one, or for four
+ITERATIONS = 100
 CORRECTIONS = 1  # of gaps, linear at first, then about where the step ends
 MORE = 2  # where that leaves something deep inside something else
 OPENED = 0.1  # of what an impulse adds to its own gap as the step begins, which it has to add to it at the end
@@ -178,7 +180,7 @@ def _mean_velocity(form: Form, t: Impact, bounce: Bounce, v: Array, force: RowVa
 def _about(t: Impact, near: Approach, v: Array) -> Impact:
     """The step with gaps that are linear about its end with the velocity v [nv]."""
     rise, closing = linearised(near, v, t.closing)
-    if near.cores is not None or near.flat is not None:
+    if near.cores is not None or near.flat is not None or any(near.rolling):
         # an impulse at one end of a capsule may close a gap at the other; of such contacts the first place counts
         spread = lax.dot(t.closing, inverse(inertia_of(t)), precision=lax.Precision.HIGHEST)
         opened, before = (jnp.sum(x * spread, axis=1) for x in (closing, t.closing))
@@ -211,12 +213,12 @@ def unsearched(d: Data) -> Outcome:
 
 
 def settings_of(m: Model, v: Array) -> Settings:
-    """The solver's options: iterations as for MuJoCo's solvers, and what floats can tell apart at velocities v [nv]."""
+    """The solver's options, and what floats can tell apart at velocities v [nv]."""
     dtype = m.opt.timestep.dtype
     eps = float(jnp.finfo(dtype).eps)
     digits = eps * jnp.maximum(100, 20 * jnp.max(jnp.abs(v), initial=0))
     accuracy = jnp.asarray(max(1e-6, 1e4 * eps), dtype)
-    return Settings(m.opt.kappa, jnp.maximum(m.opt.tolerance, digits), accuracy, m.opt.iterations)
+    return Settings(m.opt.kappa, jnp.maximum(m.opt.tolerance, digits), accuracy, max(m.opt.iterations, ITERATIONS))
 
 
 def impact_of(m: Model, d: Data, mid: Intermediate) -> tuple[Form, Impact]:

@@ -140,3 +140,39 @@ def test_what_lies_nearly_flat_touches_within_itself(dtype, rng):
         assert np.max(there - size) < 3e-3
         # and so is it half as deep below the ground as a corner 0.3 m from the middle
         assert np.abs(point[on][:, 2] - 0.1).max() < 0.06
+
+
+# shapes that come down on the middles of boxes' tops, where a diagonal would cut those into triangles
+OVER_MIDDLES = """<mujoco><asset><mesh name="tip" vertex="0 0 0 .1 0 .2 -.05 .08 .2 -.05 -.08 .2"/></asset>
+<default><geom margin=".01" conaffinity="0"/></default><worldbody>
+<geom type="box" size=".3 .3 .1" pos="0 0 -.1"/><geom type="box" size=".3 .3 .1" pos="2 0 -.1" contype="2"/>
+<geom type="box" size=".3 .3 .1" pos="4 0 -.1" contype="4"/>
+<body><freejoint/><geom type="ellipsoid" size=".2 .15 .02" pos="0 0 .15" euler="90 0 0" conaffinity="1"/></body>
+<body pos="2 0 0"><freejoint/>
+<geom type="cylinder" size=".1 .05" pos="-.0353553391 0 .1060660172" euler="0 45 0" conaffinity="2"/></body>
+<body pos="4 0 0"><freejoint/><geom type="mesh" mesh="tip" conaffinity="4"/></body></worldbody></mujoco>"""
+
+
+def test_middle_of_a_face():
+    """A point over the middle of a face slides on that face, not along the diagonal on which a search ends: in it, and
+    as far over it; but for the mesh's tip over it, as GJK ends on the diagonal."""
+    model = js.load(OVER_MIDDLES)
+    data = js.make_data(model)
+
+    def found(way, depth):
+        qpos = js.integrate_pos(model, data.qpos.at[2::7].add(-depth), way, 1.0)
+        contact = js.forward(model, data.replace(qpos=qpos)).contact
+        return jnp.concatenate([contact.dist[:3, None], contact.pos[:3], contact.frame.reshape(-1, 9)[:3, :3]], axis=1)
+
+    @jax.jit
+    @jax.vmap
+    def both(way, depth):
+        return found(way, depth), jax.jacfwd(found)(way, depth)
+
+    eps, rest = 1e-5, np.zeros((1, 18))
+    ways = np.concatenate([rest, eps * np.eye(18), -eps * np.eye(18)])
+    for depth, exact in ((1e-3, slice(3)), (-1e-3, slice(2))):
+        value, slope = map(np.asarray, both(ways, np.full(37, depth)))
+        np.testing.assert_allclose(np.abs(value[0][:, [0, 6]]), [[1e-3, 1]] * 3, atol=1e-8)
+        by_steps = np.moveaxis(value[1:19] - value[19:], 0, 2) / (2 * eps)
+        np.testing.assert_allclose(slope[0][exact], by_steps[exact], atol=1e-6)

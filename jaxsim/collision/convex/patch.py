@@ -56,14 +56,17 @@ def patch(form: Form, found: Found, normal: Array, drums: bool) -> Patch:
 
     `drums` says whether the shape may be a cylinder, whose caps are flat.
     """
-    used = jnp.abs(found.weight) > BESIDE
-    weight = jnp.where(used, found.weight, 0)
+    counts = jnp.abs(found.weight) > BESIDE
+    weight = jnp.where(counts, found.weight, 0)
     mean = jnp.sum(weight[:, None] * found.corner, axis=0) / jnp.sum(weight)
     slide = found.corner - mean[None]
     # the mean of one corner alone is that corner but for rounding, which is no direction to slide in
     noise = ROUNDING * jnp.finfo(slide.dtype).eps * jnp.max(jnp.abs(lax.stop_gradient(found.corner)))
-    apart = jnp.max(jnp.abs(lax.stop_gradient(slide)), axis=1) > noise
-    slide = jnp.where((used & apart)[:, None], slide, 0)
+    still = lax.stop_gradient(slide)
+    apart = jnp.max(jnp.abs(still), axis=1) > noise
+    # a point between two corners of a face touches with the face, if the third one is as far out
+    level = jnp.abs(vector.dot(still, lax.stop_gradient(normal)[None])) <= noise
+    slide = jnp.where(((counts | level) & apart)[:, None], slide, 0)
     mean = mean + found.slid
     across = form.round * normal
     length = safe_norm(across)
