@@ -172,7 +172,8 @@ def _on_shapes(shapes: Difference, corner: Array, normal: Array, points: Array) 
     outward = shapes.directions(normal)
     way = way - vector.dot(way, outward)[:, None] * outward
     reach, _ = support(shapes.forms, way)
-    slack = ASIDE * shapes.scale * safe_norm(way)[:, 0]
+    noise = jnp.finfo(way.dtype).eps * shapes.scale  # from the middle to a point over it there is no way but rounding
+    slack = shapes.scale * (ASIDE * safe_norm(way)[:, 0] + noise)
     return jnp.all(vector.dot(local - reach, way) <= slack)
 
 
