@@ -97,6 +97,13 @@ class ContactGradient(IntEnum):
     DISTANT = 1
 
 
+class EqualityLaw(IntEnum):
+    """Our own: whether equalities are hard under the hard contact law, or give way by their solref and solimp."""
+
+    HARD = 0
+    COMPLIANT = 1
+
+
 class EqType(IntEnum):
     """mjtEq."""
 

@@ -29,8 +29,8 @@ class Option(Record, OptionReals, OptionInts, OwnReals, OwnInts):
     """Physics options under mjOption's names. Reals are traced; enums, flags and iteration counts static.
 
     Our own are the contact law, `contact` ("soft", "hard", "exact" or "distant"), `kappa`, `kappa_gradient` and
-    `restitution` of the hard one, `bounces`, which follows from the latter, and `contact_gradient` ("own" or "distant")
-    with `contact_reach`: what derivatives of the soft one are of.
+    `restitution` of the hard one, `bounces`, which follows from the latter, `equality` ("hard" or "compliant") of its
+    models, and `contact_gradient` ("own" or "distant") with `contact_reach`: what derivatives of the soft one are of.
     """
 
     children = tuple(OPTION_REAL)

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxsim.algebra import quaternion, vector
 from jaxsim.algebra.select import product, take
-from jaxsim.core.enums import DisableBit, EqType, JointType, TrnType
+from jaxsim.core.enums import DisableBit, EqType, EqualityLaw, JointType, TrnType
 from jaxsim.core.model import Model, known
 from jaxsim.core.topology import Topology, per_topology
 from jaxsim.dynamics.kinematics import local_frames
@@ -134,6 +134,8 @@ def refused(m: Model) -> list[str]:
     found = [f"{getattr(m, name)} {what}" for name, what in sizes.items() if getattr(m, name)]
     if any(part is not None for part in m.extension):
         found.append("functions given to js.extend")
+    if m.neq and m.opt.equality == EqualityLaw.COMPLIANT:
+        found.append('equalities that give way (opt.equality="compliant")')
     found += [
         f"joint {m.topology.names['joint'][j] or j}: a free joint of a body with other joints"
         for j in np.flatnonzero(m.jnt_type == JointType.FREE)

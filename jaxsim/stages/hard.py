@@ -9,17 +9,19 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from jaxsim.collision.shape import NO_CONTACT
 from jaxsim.constraint.approach import Approach, approach_of, linearised
 from jaxsim.constraint.laws.soft import frictionless_masked
 from jaxsim.constraint.restitution import Bounce, bounce_of
-from jaxsim.constraint.rows import RowValues, count_rows
+from jaxsim.constraint.row_table import RowTable
+from jaxsim.constraint.rows import RowValues, count_rows, mul_scalar
 from jaxsim.constraint.solution import Solution
 from jaxsim.constraint.surface import surface_velocity
 from jaxsim.core.data import Data
-from jaxsim.core.enums import ContactLaw, Integrator
+from jaxsim.core.enums import ContactLaw, EqType, EqualityLaw, Integrator, ObjType
 from jaxsim.core.model import Model
 from jaxsim.solvers.impact_search import LIFT, search, search_exact
 from jaxsim.solvers.impacts import Form, Impact, bounds, form_of, impact_problem, impulses, inertia_of, start_of
@@ -228,7 +230,11 @@ def impact_of(m: Model, d: Data, mid: Intermediate) -> tuple[Form, Impact]:
     pos = jnp.maximum(rows.pos, -h * RECOVERY)
     pos = jnp.where(s.table.equality, jnp.minimum(pos, h * RECOVERY), pos)
     on = s.table.equality & (rows.D > 0)
-    rigid = RIGID[str(rows.D.dtype)] / jnp.where(on, rows.D, 1)
+    share, soft = RIGID[str(rows.D.dtype)], _compliant(m, s.table)
+    if soft.any():  # J v+ = J v + h aref - R impulse
+        share = jnp.where(soft, 1, share).astype(h.dtype)
+        pos = jnp.where(soft, -h * (mul_scalar(s.table, rows.J, d.qvel) + h * rows.aref), pos)
+    rigid = share / jnp.where(on, rows.D, 1)
     step = Impact(
         p=problem_of(d.qM, mid.inertia, d.qfrc_smooth, rows),
         more=_implicit_part(m, d, mid),
@@ -255,6 +261,22 @@ def impact_of(m: Model, d: Data, mid: Intermediate) -> tuple[Form, Impact]:
         closing=contact.J[:, 0],
         slide=surface_velocity(m, d, mid.slots, s.table.contact_dim)[:, 1:] if m.hassurfacevel else None,
     )
+
+
+def _compliant(m: Model, table: RowTable) -> np.ndarray:
+    """[n] bool: rows of equalities that give way as under the soft law. Those with mocap bodies always do: what is
+    dragged there is far behind when they jump, and often cannot follow."""
+    if m.opt.equality == EqualityLaw.COMPLIANT:
+        return table.equality
+    tied = np.isin(m.eq_type, (EqType.CONNECT, EqType.WELD))
+    drags = np.zeros(m.neq, bool)
+    for obj in (m.eq_obj1id, m.eq_obj2id):
+        body = np.where(tied, obj, 0)
+        if m.nsite:
+            body = np.where(m.eq_objtype == ObjType.SITE, m.site_bodyid[np.clip(obj, 0, m.nsite - 1)], body)
+        root = m.body_rootid[body]
+        drags |= tied & (m.body_mocapid[root] >= 0) & (m.body_weldid[body] == root)
+    return table.equality & np.isin(table.id, np.flatnonzero(drags))
 
 
 def _implicit_part(m: Model, d: Data, mid: Intermediate) -> Array | None:

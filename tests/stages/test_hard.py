@@ -345,3 +345,33 @@ def test_what_a_rich_model_has_is_hard_too(integrator):
     np.testing.assert_allclose(angle[:, 1], 0, atol=1e-4)  # rad: 1.5 N m of weight against 3 of friction
     np.testing.assert_allclose(angle[:, 2], -angle[:, 3], atol=1e-6)  # one up, one down: they balance
     np.testing.assert_allclose(np.abs(angle[-1, 4]), np.deg2rad(10), atol=1e-4)
+
+
+TIED = """<mujoco><option timestep="0.01" iterations="1"/><worldbody>
+<body name="hand" mocap="true" pos=".3 0 1"><site name="hand" pos="0 0 .1"/></body>
+<body name="a" pos="0 0 1"><freejoint/><geom size=".1" mass="1"/><site name="a"/></body>
+<body name="b" pos="1 0 1"><joint name="1" axis="0 1 0"/><geom size=".1" pos=".2 0 0" mass="1"/></body>
+<body name="c" pos="2 0 1"><joint name="2" axis="0 1 0"/><geom size=".1" pos=".2 0 0" mass="2"/></body></worldbody><equality>
+{drag}<joint joint1="1" joint2="2" solref=".1 1"/></equality></mujoco>"""
+DRAGS = ('<weld body1="hand" body2="a" solref=".05 1"/>', '<connect site1="hand" site2="a"/>')
+
+
+@pytest.mark.parametrize("drag", DRAGS)
+def test_equalities_that_give_way(drag):
+    """As under the soft law where nothing touches: those with mocap bodies always, all others if they are to."""
+    model = js.load(TIED.format(drag=drag))
+    data = js.make_data(model).replace(qvel=jnp.array([0.1, 0.2, -0.3, 1.0, -2.0, 0.5, 1.0, -0.5]))
+    soft, hard, all_soft = (
+        js.step(model.replace(opt=model.opt.replace(tolerance=0.0, iterations=20, **law)), data)
+        for law in ({}, {"contact": "hard"}, {"contact": "hard", "equality": "compliant"})
+    )
+    np.testing.assert_allclose(hard.qvel[:6], soft.qvel[:6], atol=1e-9)
+    np.testing.assert_allclose(all_soft.qvel, soft.qvel, atol=1e-9)
+    np.testing.assert_allclose(hard.qvel[6], hard.qvel[7], atol=1e-6)
+    assert abs(soft.qvel[6] - soft.qvel[7]) > 0.5
+
+
+def test_iterations_for_other_solvers_do_not_stop_it():
+    """A model made for one iteration of Newton's method, as MJX's are."""
+    model, data = _mixed(iterations=1)
+    assert js.step(model, data).solver_converged

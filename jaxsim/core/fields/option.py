@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jaxsim.core.enums import Cone, ContactGradient, ContactLaw, Integrator, Solver
+from jaxsim.core.enums import Cone, ContactGradient, ContactLaw, EqualityLaw, Integrator, Solver
 from jaxsim.core.fields.field import fields_of, integer, real
 
 if TYPE_CHECKING:  # the compiler reads these tables, without JAX
@@ -63,6 +63,7 @@ class OwnInts:
     """Options that MuJoCo does not have, compiled in."""
 
     contact: ContactLaw = integer("", "law of contacts, limits, friction losses and equalities", ContactLaw)
+    equality: EqualityLaw = integer("", "law of equalities, where contacts are hard", EqualityLaw)
     bounces: int = integer("", "whether hard contacts may bounce: with restitution set, unless to zero")
     contact_gradient: ContactGradient = integer("", "law that the derivatives of a soft step are of", ContactGradient)
 
@@ -86,6 +87,7 @@ OPTION_OWN: dict[str, float] = {
     "restitution": 0.0,
     "contact_reach": 0.1,
     "bounces": 0,
+    "equality": EqualityLaw.HARD,
     "contact": ContactLaw.SOFT,
     "contact_gradient": ContactGradient.OWN,
 }
