@@ -26,7 +26,7 @@ SEVERAL = 4  # contacts of a pair
 SIDES = 6  # of a heap
 # of laws that look for contacts before they touch: pairs for each of the soft law's, and contacts where all that are
 # within a distance count (where those count that are expected soonest, there are no more than of the soft law)
-BESIDES, FARTHER = 1.75, 1.3
+BESIDES, FARTHER = 2.0, 1.3
 SPEED = 20.0  # m/s of a geom and of the fastest in its tree together, for the hard law on height fields
 SMALL_GROUP = 24  # groups of this few pairs are all tested, which costs less than choosing
 
