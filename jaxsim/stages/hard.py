@@ -183,7 +183,7 @@ def _about(t: Impact, near: Approach, v: Array) -> Impact:
     """The step with gaps that are linear about its end with the velocity v [nv]."""
     rise, closing = linearised(near, v, t.closing)
     if near.cores is not None or near.flat is not None or any(near.rolling):
-        # an impulse at one end of a capsule may close a gap at the other; of such contacts the first place counts
+        # an impulse at one end of a capsule, or where a wheel was, may close a gap at the other; the first place counts
         spread = lax.dot(t.closing, inverse(inertia_of(t)), precision=lax.Precision.HIGHEST)
         opened, before = (jnp.sum(x * spread, axis=1) for x in (closing, t.closing))
         closing = jnp.where((opened > OPENED * before)[:, None], closing, t.closing)
