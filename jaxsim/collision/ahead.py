@@ -63,22 +63,26 @@ def _fastest(m: Model, speed: Array) -> Array:
 
 def gap_ahead(m: Model, d: Data, found: Candidates, pair: Array) -> Array:
     """[k] what the distances (m) of candidates of pairs [k] would be after a step with the velocities of now, less what
-    impulses may make of them: those below zero may touch.
+    impulses may make of them: those below zero may touch. Those that will, if nothing happens to their bodies but
+    gravity, are less than all others, whatever impulses may do at long steps.
 
     All contacts of a quadruped in 200,000 steps of 0.01 s with random controls were among the first 13 by this measure;
     were all bodies moved alike, in 30,000 of them among the first 26: a foot is thrown about by what hardly moves a
     trunk.
     """
     pairs, root = pairs_of(m), take(d.subtree_com, m.body_rootid)
-    bodies = jnp.concatenate([d.cvel, root, _thrown(m)[:, None]], axis=1)
+    thrown = _thrown(m)
+    bodies, most = jnp.concatenate([d.cvel, root, thrown[:, None]], axis=1), 2 * jnp.max(thrown)
     speed, gained = [], jnp.zeros_like(found.dist)
     for geom in (pairs.geom1, pairs.geom2):
         of_pair = jnp.asarray(m.geom_bodyid[geom], jnp.int32)
         spin, linear, center, more = jnp.split(gather(bodies, gather(of_pair, pair)), (3, 6, 9), axis=1)
         speed.append(linear + vector.cross(spin, found.pos - center))
         gained = gained + more[:, 0]
-    closing = vector.dot(found.normal, speed[0] - speed[1]) + gained
-    return lax.stop_gradient(found.dist - m.opt.timestep * closing)
+    h, closing = m.opt.timestep, vector.dot(found.normal, speed[0] - speed[1])
+    undisturbed = found.dist - h * (closing + h * vector.norm(m.opt.gravity))
+    sure = undisturbed < 0
+    return lax.stop_gradient(jnp.where(sure, undisturbed, found.dist - h * closing) - h * jnp.where(sure, most, gained))
 
 
 def _thrown(m: Model) -> Array:

@@ -171,6 +171,15 @@ def impulses(form: Form, t: Impact, w: Point) -> RowValues:
     return RowValues(scalar, t.live[:, None] * contact)
 
 
+def within_cones(form: Form, w: Point) -> Point:
+    """The point with friction shortened to what bounds it, where a search ended before it was within that."""
+    numbers, vectors = form.cones.split(w.b)
+    shorter = [
+        x * jnp.minimum(1, bound / x[:, 0])[:, None] for x, bound in zip(vectors, bounds(form, numbers), strict=True)
+    ]
+    return w._replace(b=form.cones.join(numbers, shorter))
+
+
 def speeds_of(form: Form, t: Impact, v: Array) -> Speeds:
     """Of the rows, where the velocities are v [nv]."""
     jv = mul_j(form.s, t.p, v)

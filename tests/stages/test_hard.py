@@ -7,6 +7,7 @@ import pytest
 
 import jaxsim as js
 from jaxsim.core.enums import ContactLaw
+from jaxsim.stages import hard
 from jaxsim.stages.hard import YIELDING
 
 # everything that pushes: a box that slides and spins, a chain with limits, friction loss, a motor, and a coupling
@@ -375,3 +376,23 @@ def test_iterations_for_other_solvers_do_not_stop_it():
     """A model made for one iteration of Newton's method, as MJX's are."""
     model, data = _mixed(iterations=1)
     assert js.step(model, data).solver_converged
+
+
+def test_friction_stays_within_its_bounds_where_a_search_does_not_end(monkeypatch, rng):
+    """With few iterations, and worlds that are never held."""
+    for name, value in (("ITERATIONS", 4), ("HOLD", np.inf), ("DEEP", np.inf), ("BEYOND", np.inf)):
+        monkeypatch.setattr(hard, name, value)
+    model, data = _mixed(iterations=4)
+
+    @jax.jit
+    @jax.vmap
+    def pushed(qvel):
+        d = js.forward(model, data.replace(qvel=qvel))
+        slots = jnp.arange(d.contact.dist.shape[0])
+        force = jax.vmap(lambda slot: js.contact_force(model, d, slot))(slots)
+        scaled = jnp.where(d.contact.dim[:, None] > 1, force[:, 1:4] / d.contact.friction[:, :3], 0)
+        return d.solver_converged, force[:, 0], jnp.linalg.norm(scaled, axis=1)
+
+    converged, normal, friction = pushed(rng.normal(size=(64, model.nv)))
+    assert (~converged).sum() > 20
+    assert (friction <= normal * (1 + 1e-9) + 1e-12).all()
