@@ -174,10 +174,14 @@ def impulses(form: Form, t: Impact, w: Point) -> RowValues:
 def within_cones(form: Form, w: Point) -> Point:
     """The point with friction shortened to what bounds it, where a search ended before it was within that."""
     numbers, vectors = form.cones.split(w.b)
-    shorter = [
-        x * jnp.minimum(1, bound / x[:, 0])[:, None] for x, bound in zip(vectors, bounds(form, numbers), strict=True)
-    ]
-    return w._replace(b=form.cones.join(numbers, shorter))
+
+    def shorter(x: Array, bound: Array) -> Array:
+        most = jnp.maximum(bound, 0)
+        beyond = x[:, 0] > most  # at kappa = 0 both may be zero
+        return x * jnp.where(beyond, most / jnp.where(beyond, x[:, 0], 1), 1)[:, None]
+
+    inside = [shorter(x, bound) for x, bound in zip(vectors, bounds(form, numbers), strict=True)]
+    return w._replace(b=form.cones.join(numbers, inside))
 
 
 def speeds_of(form: Form, t: Impact, v: Array) -> Speeds:

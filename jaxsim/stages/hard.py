@@ -23,9 +23,18 @@ from jaxsim.constraint.surface import surface_velocity
 from jaxsim.core.data import Data
 from jaxsim.core.enums import ContactLaw, EqType, EqualityLaw, Integrator, ObjType
 from jaxsim.core.model import Model
-from jaxsim.solvers import impacts
 from jaxsim.solvers.impact_search import LIFT, search, search_exact
-from jaxsim.solvers.impacts import Form, Impact, bounds, form_of, impact_problem, impulses, inertia_of, start_of
+from jaxsim.solvers.impacts import (
+    Form,
+    Impact,
+    bounds,
+    form_of,
+    impact_problem,
+    impulses,
+    inertia_of,
+    start_of,
+    within_cones,
+)
 from jaxsim.solvers.interior_point.implicit import central_point
 from jaxsim.solvers.interior_point.predictor_corrector import Outcome, Settings, lifted
 from jaxsim.solvers.interior_point.problem import Point
@@ -118,7 +127,7 @@ def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None 
     (w, _, outcome, usable), found = lax.scan(once, begin, (passes, known))
     h = m.opt.timestep
     qacc = jnp.where(usable, w.a[0] - d.qvel, -d.qvel) / h
-    inside = jax.tree.map(lambda x, within: jnp.where(outcome.converged, x, within), w, impacts.within_cones(form, w))
+    inside = jax.tree.map(lambda x, within: jnp.where(outcome.converged, x, within), w, within_cones(form, w))
     force = jax.tree.map(lambda x: jnp.where(usable, x, 0) / h, impulses(form, t, inside))
     d = d.replace(
         qacc=qacc,

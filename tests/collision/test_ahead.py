@@ -8,6 +8,7 @@ import jaxsim as js
 from jaxsim.collision.budget import budgets_of
 from jaxsim.collision.driver import collide
 from jaxsim.collision.slots import pairs_of
+from jaxsim.core.enums import GeomType
 from jaxsim.dynamics.com import com_pos, com_vel
 from jaxsim.dynamics.kinematics import kinematics
 
@@ -34,6 +35,19 @@ def test_what_is_light_is_expected_to_be_thrown():
     assert int(slots.detected) > len(held) == model.nconmax
     assert FEET in [{pairs.geom1[i], pairs.geom2[i]} for i in held]
     assert np.all(slots.demand <= model.budget)  # nothing is missed
+
+
+def test_what_is_sure_to_touch_comes_first():
+    """At 0.1 s, impulses that might bring shins together took all room, and a quadruped fell through the floor."""
+    model = js.load("quadruped", contact="hard")
+    model = model.replace(opt=model.opt.replace(timestep=0.1))
+    stands = js.make_data(model, keyframe=0)
+    falls = stands.replace(qpos=stands.qpos.at[2].add(0.35), qvel=stands.qvel.at[2].set(-3.0))
+    slots = jax.jit(lambda d: collide(model, com_vel(model, com_pos(model, kinematics(model, d)))[0]))(falls)
+    pairs, floor = pairs_of(model), np.flatnonzero(model.geom_type == GeomType.PLANE)
+    held = np.asarray(slots.pair)[np.asarray(slots.dist) < 1]
+    assert int(slots.detected) > len(held) == model.nconmax
+    assert np.isin(pairs.geom1[held], floor).sum() >= 4  # a foot each
 
 
 def test_cells_around_geoms_are_looked_at_too():
