@@ -1,17 +1,18 @@
 """Mehrotra's predictor-corrector method, ending on the central path at the kappa that is asked for.
 
-Dojo's algorithm 2 with two changes. Predictor and corrector aim at b o c = kappa e and not at zero, so that the last
+Dojo's algorithm 2 with three changes. Predictor and corrector aim at b o c = kappa e and not at zero, so that the last
 steps are Newton's own and the end is that point to rounding, whatever the way. Derivatives at kappa then are those of
-one smooth function. And a predictor that is soon at the boundary is not trusted: the shorter its way alpha there, the
-more the corrector centres, the less of the residual it removes and the less of the second order it makes up for. (With
-all of the residual, contacts of legs and their friction bring each other to the boundary: of 400 steps of a quadruped
-with random controls 19 in 20 ended within 15 iterations so, and 1 in 5 before.) An iteration factors once and solves
-twice:
+one smooth function. A predictor that is soon at the boundary is not trusted: the shorter its way alpha there, the more
+the corrector centres, and the less of the residual it removes. And a corrector that is sooner at the boundary than the
+predictor has made up for what will not happen: near the boundary its second order may be far off, and keep a cone there
+for good. So the step goes from the predictor to the corrector only as far as it then fits longest. (Of 200 solves along
+a fall of the humanoid, each at three kappas, 19 were caught there; now all 600 end within 13 iterations.) An iteration
+factors once and solves twice:
 
     predictor  E' d = -E,  c o db + b o dc = kappa e - b o c,  alpha of it reaches the boundary, or all of it fits
-    centring   sigma = (1 - alpha)^2,  excess = b . c / degree - kappa, at least a tenth of |b o c - kappa e|
-    corrector  E' d = -(1 - sigma) E,  b o c = kappa + sigma excess,  and less alpha db o dc
-    step       to tau of the way to the boundary, halved while both violations grow
+    centring   sigma = (1 - alpha)^3,  excess = b . c / degree - kappa, at least a tenth of |b o c - kappa e|
+    corrector  E' d = -(1 - sigma) E,  b o c = kappa + sigma excess,  and less db o dc
+    step       of the line between both the longest, to tau of the way to the boundary, halved while both violations grow
 
 Friction is not the derivative of anything, so that this may run in circles (a foot that slides fast and is pressed
 down by its own friction does it). Who is not done after some iterations begins anew and follows the path: Newton steps
@@ -38,6 +39,7 @@ SHARE = (0.95, 0.99)  # of the way to the boundary that a step goes, far from th
 HASTE = 20  # iterations before the path is followed
 ASTRAY = 0.1  # of the largest violation of b o c = kappa e, that centring aims at where the mean is nearer
 NEAR = 0.3  # of the target: so near counts as on the path, and so much nearer to zero the next place is
+MIXES = (1, 0.75, 0.5, 0.25, 0)  # of the corrector in a step, the rest being predictor; of equals the first
 PARTS = (1, 0.7, 0.5, 0.35, 0.25, 0.15, 0.08, 0.03, 0.01, 0.003)  # of a step, that are tried on that way
 ROUNDING = 4.0  # last digits that a sum of products may be wrong by
 
@@ -173,11 +175,10 @@ def _direction(problem: Problem, theta: Any, s: _State, settings: Settings) -> t
     # cones may be far from kappa while their mean is near it, when some are too close to the boundary to move
     far = jnp.max((jnp.abs(now - kappa * e) - _rounding(cones, w)) / weight, initial=0)
     excess = jnp.maximum(_mean(cones, w.b, w.c, weight) - kappa, ASTRAY * far)
-    sigma = (1 - alpha) * (1 - alpha)
+    sigma = (1 - alpha) ** 3
     less = jax.tree.map(lambda x: (1 - sigma) * x, r)
-    second = alpha * product(cones, near.b, near.c)
-    step = problem.solve(theta, w, factors, less, _aim(cones, kappa, weight, kappa + sigma * excess) - now - second)
-    step = jax.tree.map(lambda x, y: jnp.where(s.patient, x, y), near, step)
+    aim = _aim(cones, kappa, weight, kappa + sigma * excess) - product(cones, near.b, near.c)
+    step = _longest(cones, w, near, problem.solve(theta, w, factors, less, aim - now), s.patient)
     share = jnp.where(s.patient, SHARE[0], jnp.clip(1 - violation(s) ** 2, *SHARE))
     alpha = jnp.minimum(share * _room(cones, w, step), 1)
     return step, jnp.where(s.patient, _best(cones, s, step, alpha, settings, weight), alpha)
@@ -186,6 +187,17 @@ def _direction(problem: Problem, theta: Any, s: _State, settings: Settings) -> t
 def _room(cones: Cones, w: Point, step: Point) -> Array:
     """How often a step fits into the cones []."""
     return jnp.minimum(step_length(cones, w.b, step.b), step_length(cones, w.c, step.c))
+
+
+def _longest(cones: Cones, w: Point, predictor: Point, corrector: Point, patient: Array) -> Point:
+    """Of the steps between both the one of which most fits into the cones; on the patient way [] the predictor."""
+    mixes = jnp.asarray(MIXES, w.b.dtype)
+
+    def between(share: Array) -> Point:
+        return jax.tree.map(lambda x, y: x + share * (y - x), predictor, corrector)
+
+    fits = jax.vmap(lambda share: jnp.minimum(_room(cones, w, between(share)), 1))(mixes)
+    return between(jnp.where(patient, 0, jnp.max(jnp.where(fits >= jnp.max(fits), mixes, 0))))
 
 
 def _best(cones: Cones, s: _State, step: Point, most: Array, settings: Settings, weight: Array) -> Array:
