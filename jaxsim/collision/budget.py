@@ -25,8 +25,10 @@ CONTACTS, TILES, CELLS = "contacts", "tiles", "hfield cells"
 SEVERAL = 4  # contacts of a pair
 SIDES = 6  # of a heap
 # of laws that look for contacts before they touch: pairs for each of the soft law's, and contacts where all that are
-# within a distance count (where those count that are expected soonest, there are no more than of the soft law)
+# within a distance count
 BESIDES, FARTHER = 2.0, 1.3
+# contacts at least, for the law that needs all that may touch within a step: of a humanoid that flails 26 at 0.01 s
+SOONEST = 28
 SPEED = 20.0  # m/s of a geom and of the fastest in its tree together, for the hard law on height fields
 SMALL_GROUP = 24  # groups of this few pairs are all tested, which costs less than choosing
 
@@ -67,7 +69,8 @@ def with_budgets(
         given[CONTACTS] = max_contacts
     law = m.opt.contact
     scale, pairs = FARTHER if law == ContactLaw.DISTANT else 1, 1 if law == ContactLaw.SOFT else BESIDES
-    usual = default_nconmax(t, flags, int(m.opt.sdf_initpoints), _with_spare(expected), scale)
+    least = max(_with_spare(expected), SOONEST if law.rigid else 0)
+    usual = default_nconmax(t, flags, int(m.opt.sdf_initpoints), least, scale)
     contacts = int(given.get(CONTACTS, usual))
     budgets = _possible(t, flags, contacts, near or {}, pairs) | _of_fields(m, given)
     for name, value in given.items():

@@ -34,6 +34,7 @@ from jaxsim.solvers.impacts import (
     impact_problem,
     impulses,
     inertia_of,
+    normal_give,
     speeds_of,
 )
 from jaxsim.solvers.interior_point.predictor_corrector import Outcome, Settings
@@ -150,7 +151,7 @@ def _step(form: Form, t: Impact, rho: Hybrid, s: _State, errors: Errors) -> Hybr
     """Newton's step of rho x, damped."""
     x, mu = jax.tree.map(lambda y, r: y / r, s.x, rho), s.damping
     pressed = (x.number > 0).astype(mu.dtype)
-    soft = 1 - pressed + mu
+    soft = 1 - pressed + mu + pressed * normal_give(form, t) / rho.number
     stiffness = pressed / (soft * rho.number)
     limits = bounds(form, jnp.maximum(x.number, 0))
     planes = [_plane(v, most, mu) for v, most in zip(x.plane, limits)]

@@ -61,6 +61,7 @@ class Impact(NamedTuple):
     closing: Array | None  # [k, nv] how gaps grow with velocities, by h
     inertia: Array  # [] kg m^2 by which the momentum equations are divided
     give: Array  # [] m/s by N s: how fast what is pressed on yields
+    sink: Array | None  # [k] m/s by N s: how much faster contacts do that begin inside
 
 
 class Form(NamedTuple):
@@ -206,7 +207,7 @@ def _residual(form: Form, t: Impact, w: Point) -> Errors:
     on, R = compliance(form, t)
     return Errors(
         momentum / t.inertia,
-        c - _gaps(form, t) - h * (speeds.closing + t.give * b),
+        c - _gaps(form, t) - h * (speeds.closing + normal_give(form, t) * b),
         [x[:, 0] - bound for x, bound in zip(cones, bounds(form, b))],
         [y[:, 1:] - slip - e * x[:, 1:] for x, y, slip, e in zip(cones, duals, _slips(t, speeds), _gives(form, t))],
         on * (speeds.equality + take(t.pos, form.equality) / h) + R * equality,
@@ -224,6 +225,12 @@ def _slips(t: Impact, speeds: Speeds) -> list[Array]:
     if t.slide is None or not t.friction.shape[1]:
         return speeds.slip
     return [speeds.slip[0] + t.friction * t.slide, *speeds.slip[1:]]
+
+
+def normal_give(form: Form, t: Impact) -> Array:
+    """[orthant] m/s by N s: how fast contacts and limits yield to their impulses."""
+    give = jnp.broadcast_to(t.give, form.cones.orthant)
+    return give.at[: form.slots].add(t.sink) if form.slots else give
 
 
 def _gives(form: Form, t: Impact) -> list[Array]:
@@ -250,7 +257,7 @@ def compliance(form: Form, t: Impact) -> tuple[Array, Array]:
 def _factor(form: Form, t: Impact, w: Point) -> Factors:
     (b, cones), (c, duals) = form.cones.split(w.b), form.cones.split(w.c)
     reduced = [friction_step(x, y, jnp.zeros_like(x), e) for x, y, e in zip(cones, duals, _gives(form, t))]
-    return condensed(form, t, t.timestep * b / (c + t.timestep * t.give * b), reduced)
+    return condensed(form, t, t.timestep * b / (c + t.timestep * normal_give(form, t) * b), reduced)
 
 
 def condensed(form: Form, t: Impact, stiffness: Array, reduced: list[Friction]) -> Factors:
@@ -307,8 +314,9 @@ def _follow(form: Form, t: Impact, w: Point, r: Errors, s: Array, dv: Array | No
         gap = gap + t.timestep * speeds.closing
         slips = [x + y for x, y in zip(slips, speeds.slip)]
         equality = equality - on * speeds.equality
-    normal = (numbers - b * gap) / (c + t.timestep * t.give * b)
-    gap = gap + t.timestep * t.give * normal
+    give = t.timestep * normal_give(form, t)
+    normal = (numbers - b * gap) / (c + give * b)
+    gap = gap + give * normal
     moved = bounds(form, normal)
     if len(form.loss):
         moved[-1] = jnp.zeros_like(moved[-1])

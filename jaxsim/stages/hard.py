@@ -13,6 +13,7 @@ import numpy as np
 from jax import lax
 
 from jaxsim.collision.shape import NO_CONTACT
+from jaxsim.collision.slots import ContactSlots, slot_params
 from jaxsim.constraint.approach import Approach, approach_of, linearised
 from jaxsim.constraint.laws.soft import frictionless_masked
 from jaxsim.constraint.restitution import Bounce, bounce_of
@@ -53,6 +54,9 @@ RIGID = {"float64": 1e-6, "float32": 1e-4}  # compliance of equalities, relative
 YIELDING = {"float64": 0.0, "float32": 1e-5}
 # at least, whatever opt.iterations says: models made for fast steps of MuJoCo's solvers ask for one, or for four
 ITERATIONS = 100
+# of what 1 N s adds to the speeds of a contact's two bodies: by so much what begins well inside something yields. Where
+# it is inside two things that push it against each other there is no step without it, nor for ever after
+SINKING = 0.1
 CORRECTIONS = 1  # of gaps, linear at first, then about where the step ends
 MORE = 2  # where that leaves something deep inside something else
 OPENED = 0.1  # of what an impulse adds to its own gap as the step begins, which it has to add to it at the end
@@ -208,7 +212,7 @@ def _deep(end: Impact, v: Array, bounce: Bounce | None) -> Array:
     """[] bool: gaps that are linear about the step's end with v [nv] say that something is deep inside something."""
     gap = end.gap + end.timestep * lax.dot(end.closing, v, precision=lax.Precision.HIGHEST)
     gap = gap if bounce is None else jnp.where(bounce.hit, 0, gap)
-    return jnp.any((gap < -DEEP) & (end.live > 0))
+    return jnp.any((gap < -DEEP) & (end.live > 0) & (end.sink == 0))
 
 
 def _free_velocity(m: Model, d: Data, t: Impact) -> Array:
@@ -259,6 +263,7 @@ def impact_of(m: Model, d: Data, mid: Intermediate) -> tuple[Form, Impact]:
         friction=None,
         slide=None,
         closing=None,
+        sink=None,
         inertia=m.stat.meaninertia,
         give=YIELDING[str(rows.D.dtype)] / m.stat.meaninertia,
     )
@@ -270,8 +275,15 @@ def impact_of(m: Model, d: Data, mid: Intermediate) -> tuple[Form, Impact]:
         live=live.astype(h.dtype),
         friction=contact.friction,
         closing=contact.J[:, 0],
+        sink=_sinking(m, mid.slots, contact.pos),
         slide=surface_velocity(m, d, mid.slots, s.table.contact_dim)[:, 1:] if m.hassurfacevel else None,
     )
+
+
+def _sinking(m: Model, slots: ContactSlots, pos: Array) -> Array:
+    """[k] m/s by N s: how fast contacts yield that begin inside, in full those that are twice as deep as steps end."""
+    inside = jnp.clip((-pos - DEEP) / DEEP, 0, 1)
+    return SINKING * inside * jnp.broadcast_to(slot_params(m, slots).invweight, pos.shape)
 
 
 def _compliant(m: Model, table: RowTable) -> np.ndarray:

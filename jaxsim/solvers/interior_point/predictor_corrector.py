@@ -12,7 +12,7 @@ factors once and solves twice:
     predictor  E' d = -E,  c o db + b o dc = kappa e - b o c,  alpha of it reaches the boundary, or all of it fits
     centring   sigma = (1 - alpha)^3,  excess = b . c / degree - kappa, at least a tenth of |b o c - kappa e|
     corrector  E' d = -(1 - sigma) E,  b o c = kappa + sigma excess,  and less db o dc
-    step       of the line between both the longest, to tau of the way to the boundary, halved while both violations grow
+    step       the longest between both, to tau of the way to the boundary, halved while both violations grow
 
 Friction is not the derivative of anything, so that this may run in circles (a foot that slides fast and is pressed
 down by its own friction does it). Who is not done after some iterations begins anew and follows the path: Newton steps
