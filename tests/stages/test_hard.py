@@ -8,7 +8,6 @@ import pytest
 import jaxsim as js
 from jaxsim.core.enums import ContactLaw
 from jaxsim.stages import hard
-from jaxsim.stages.hard import YIELDING
 
 # everything that pushes: a box that slides and spins, a chain with limits, friction loss, a motor, and a coupling
 MIXED = """
@@ -36,7 +35,7 @@ def _mixed(**options):
 def test_derivatives_are_those_of_the_step_at_their_kappa(yielding, monkeypatch):
     """Both modes, with respect to all that a step depends on, against central differences of the step itself; and where
     contacts yield, as in float32, but so that it is seen."""
-    monkeypatch.setitem(YIELDING, "float64", yielding)
+    monkeypatch.setitem(hard.YIELDING, "float64", yielding)
     model, data = _mixed(kappa=1e-4, kappa_gradient=1e-4)
     box = model.geom("box").id
 
@@ -354,6 +353,7 @@ TIED = """<mujoco><option timestep="0.01" iterations="1"/><worldbody>
 <body name="b" pos="1 0 1"><joint name="1" axis="0 1 0"/><geom size=".1" pos=".2 0 0" mass="1"/></body>
 <body name="c" pos="2 0 1"><joint name="2" axis="0 1 0"/><geom size=".1" pos=".2 0 0" mass="2"/></body></worldbody><equality>
 {drag}<joint joint1="1" joint2="2" solref=".1 1"/></equality></mujoco>"""
+HARD, COMPLIANT = {"contact": "hard"}, {"equality": "compliant"}
 DRAGS = ('<weld body1="hand" body2="a" solref=".05 1"/>', '<connect site1="hand" site2="a"/>')
 
 
@@ -362,12 +362,12 @@ def test_equalities_that_give_way(drag):
     """As under the soft law where nothing touches: those with mocap bodies always, all others if they are to."""
     model = js.load(TIED.format(drag=drag))
     data = js.make_data(model).replace(qvel=jnp.array([0.1, 0.2, -0.3, 1.0, -2.0, 0.5, 1.0, -0.5]))
-    soft, hard, all_soft = (
+    soft, hard, *all_soft = (
         js.step(model.replace(opt=model.opt.replace(tolerance=0.0, iterations=20, **law)), data)
-        for law in ({}, {"contact": "hard"}, {"contact": "hard", "equality": "compliant"})
+        for law in ({}, HARD, HARD | COMPLIANT, {"contact": "exact"} | COMPLIANT)
     )
     np.testing.assert_allclose(hard.qvel[:6], soft.qvel[:6], atol=1e-9)
-    np.testing.assert_allclose(all_soft.qvel, soft.qvel, atol=1e-9)
+    np.testing.assert_allclose([d.qvel for d in all_soft], [soft.qvel] * 2, atol=1e-9)
     np.testing.assert_allclose(hard.qvel[6], hard.qvel[7], atol=1e-6)
     assert abs(soft.qvel[6] - soft.qvel[7]) > 0.5
 
