@@ -132,6 +132,8 @@ def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None 
     h = m.opt.timestep
     qacc = jnp.where(usable, w.a[0] - d.qvel, -d.qvel) / h
     inside = jax.tree.map(lambda x, within: jnp.where(outcome.converged, x, within), w, within_cones(form, w))
+    cut = jax.tree.map(jnp.subtract, *lax.stop_gradient((impulses(form, t, w), impulses(form, t, inside))))
+    missing = jnp.max(jnp.abs(mul_jt(form.s, t.p, cut)), initial=0) / t.inertia
     force = jax.tree.map(lambda x: jnp.where(usable, x, 0) / h, impulses(form, t, inside))
     d = d.replace(
         qacc=qacc,
@@ -139,7 +141,7 @@ def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None 
         nefc=count_rows(m, mid.rows),
         solver_niter=outcome.iterations,
         solver_converged=outcome.converged,
-        solver_residual=outcome.residual,
+        solver_residual=jnp.maximum(outcome.residual, missing),
     )
     mean = None if bounce is None else _mean_velocity(form, t, bounce, d.qvel + h * qacc, force)
     return d, Solution(mid.slots, mid.rows, force, found, mean=mean)
