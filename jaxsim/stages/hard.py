@@ -131,10 +131,7 @@ def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None 
     (w, _, outcome, usable), found = lax.scan(once, begin, (passes, known))
     h = m.opt.timestep
     qacc = jnp.where(usable, w.a[0] - d.qvel, -d.qvel) / h
-    inside = jax.tree.map(lambda x, within: jnp.where(outcome.converged, x, within), w, within_cones(form, w))
-    cut = jax.tree.map(jnp.subtract, *lax.stop_gradient((impulses(form, t, w), impulses(form, t, inside))))
-    missing = jnp.max(jnp.abs(mul_jt(form.s, t.p, cut)), initial=0) / t.inertia
-    force = jax.tree.map(lambda x: jnp.where(usable, x, 0) / h, impulses(form, t, inside))
+    force, missing = _forces(form, t, w, outcome.converged, usable)
     d = d.replace(
         qacc=qacc,
         qfrc_constraint=mul_jt(form.s, t.p, force),
@@ -145,6 +142,15 @@ def hard_acceleration(m: Model, d: Data, mid: Intermediate, known: Point | None 
     )
     mean = None if bounce is None else _mean_velocity(form, t, bounce, d.qvel + h * qacc, force)
     return d, Solution(mid.slots, mid.rows, force, found, mean=mean)
+
+
+def _forces(form: Form, t: Impact, w: Point, converged: Array, usable: Array) -> tuple[RowValues, Array]:
+    """The constraint forces, none in a world that is held and else within their cones, and by how much [] (m/s) the
+    equations of motion miss what was cut off where the search had not converged [] bool."""
+    inside = jax.tree.map(lambda x, within: jnp.where(converged, x, within), w, within_cones(form, w))
+    cut = jax.tree.map(jnp.subtract, *lax.stop_gradient((impulses(form, t, w), impulses(form, t, inside))))
+    missing = jnp.max(jnp.abs(mul_jt(form.s, t.p, cut)), initial=0) / t.inertia
+    return jax.tree.map(lambda x: jnp.where(usable, x, 0) / t.timestep, impulses(form, t, inside)), missing
 
 
 def _kept(number: Array, last: _Solved, new: _Solved) -> _Solved:

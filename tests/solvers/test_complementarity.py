@@ -35,9 +35,7 @@ def test_conditions_hold(scenes):
         data, mid = position_velocity(model, data)
         data, mid = smooth_acceleration(model, data, mid)
         form, t = impact_of(model, data, mid)
-        t = t._replace(
-            sink=jnp.zeros_like(t.sink)
-        )  # the law itself, though all of these scenes begin inside each other
+        t = t._replace(sink=jnp.zeros_like(t.sink))  # the law itself: these scenes begin inside each other
         w, how = exact(form, t, start_of(form, t, data.qvel), settings_of(model, data.qvel))
         errors, (b, xi), (c, eta) = impact_problem(form).residual(t, w), form.cones.split(w.b), form.cones.split(w.c)
         inside = [jnp.min(b), jnp.min(c), *(jnp.min(x[:, 0] - jnp.linalg.norm(x[:, 1:], axis=1)) for x in xi + eta)]
