@@ -32,7 +32,9 @@ _OCTREES = "made here for geoms of type sdf that have no plugin, there for all o
 NOT_COMPARED = {
     "nconmax": "the slots of a world's contact buffer; MuJoCo's is what a legacy attribute asked for",
     "mesh_normal": "only drawn, and summed in single precision: where facets nearly cancel, rounding decides",
-    "nplugin": "signed distance fields are plugins there and meshes here",
+    "nplugin": "signed distance fields are plugins there and meshes here, and controllers parameters of actuators",
+    "actuator_plugin": "counts the controllers mujoco.pid alone; there all instances of plugins",
+    "actuator_pidprm": "ours alone: the text of the plugin's attributes there",
     **dict.fromkeys(("noct", "mesh_octadr", "mesh_octnum", "oct_child", "oct_aabb", "oct_coeff"), _OCTREES),
     **dict.fromkeys(("mesh_extrema", "mesh_graph"), _ORDER),
     "mesh_polynormal": "of polygons thinner than single precision, rounding decides",

@@ -103,9 +103,10 @@ def _options(m: Model) -> Iterator[tuple[str, int, str]]:
         if o.enables(bit):
             flag = bit.name.lower()
             yield "option", 0, f'enable flag {flag} is not simulated; write <flag {flag}="disable"/>'
-    for size, what, element in (("nflex", "flexes", "flex"), ("nplugin", "plugins", "plugin")):
-        if getattr(m, size):
-            yield "model", 0, f"{what} are not simulated; remove every <{element}>"
+    if m.nflex:
+        yield "model", 0, "flexes are not simulated; remove every <flex>"
+    if m.nplugin:  # of an mjModel only: the compiler turns those that it knows into fields of their own
+        yield "model", 0, "plugins are not read from an mjModel; load the file that it was made of"
 
 
 def _elements(m: Model) -> Iterator[tuple[str, int, str]]:

@@ -27,8 +27,9 @@ _NOTES = {
     "material": "visual: name and rgba count",
     "material/layer": "visual: ignored",
     "frame": "scale, scaling and massscale are refused",
-    "extension/plugin": "mujoco.sdf.* only",
+    "extension/plugin": "mujoco.sdf.* and mujoco.pid only",
     "plugin": "of meshes and geoms: mujoco.sdf.* only",
+    "actuator/plugin": "mujoco.pid only",
     "mesh": "files: STL, OBJ, MSH",
     "hfield": "files: PNG, binary",
 }

@@ -6,7 +6,17 @@ import jax
 import numpy as np
 
 from jaxsim.core.enums import ContactGradient
-from jaxsim.core.fields import MODEL_REAL, OPTION_INT, OPTION_OWN, OPTION_REAL, SIZES, STAT_REAL, STATIC, Field
+from jaxsim.core.fields import (
+    MODEL_OWN,
+    MODEL_REAL,
+    OPTION_INT,
+    OPTION_OWN,
+    OPTION_REAL,
+    SIZES,
+    STAT_REAL,
+    STATIC,
+    Field,
+)
 from jaxsim.core.fields.field import Child
 from jaxsim.core.fields.model import ModelReals
 from jaxsim.core.fields.option import KAPPA_FLOAT32, OptionInts, OptionReals, OwnInts, OwnReals, Statistics
@@ -242,7 +252,7 @@ def from_fields(source: Any, names: dict[str, list[str]]) -> Model:
     sizes = Topology(static, {})
     static |= {name: _static_array(source, field, sizes) for name, field in STATIC.items()}
     static |= deduced(source)
-    reals = {name: _shaped(_get(source, name), field, sizes, dtype) for name, field in MODEL_REAL.items()}
+    reals = {name: _shaped(_real(source, field, sizes), field, sizes, dtype) for name, field in MODEL_REAL.items()}
     options = {k: OPTION_OWN[k] if k in OPTION_OWN else _get(source.opt, k) for k in OPTION_REAL | OPTION_INT}
     if dtype == np.float32:
         options["kappa"] = KAPPA_FLOAT32
@@ -259,6 +269,11 @@ def _get(source: Any, name: str) -> Any:
         return getattr(source, name)
     except AttributeError:
         raise AttributeError(f"{type(source).__name__} has no field {name!r}, which every model has") from None
+
+
+def _real(source: Any, field: Field, sizes: Topology) -> Any:
+    own = field.name in MODEL_OWN and not hasattr(source, field.name)
+    return np.zeros(field.shape(sizes)) if own else _get(source, field.name)
 
 
 def _static_array(source: Any, field: Field, sizes: Topology) -> Any:

@@ -113,13 +113,19 @@ def _slots(source: Any) -> np.ndarray:
     n, kind = int(source.nactuator), np.asarray(source.actuator_dyntype).reshape(-1)
     dyn, gain = (np.asarray(getattr(source, f"actuator_{name}prm")).reshape(n, 10) for name in ("dyn", "gain"))
     present = np.zeros((n, 5), bool)
+    pid = np.asarray(getattr(source, "actuator_pidprm", np.zeros((n, 5))))
+    plugged = np.asarray(source.actuator_plugin).reshape(-1) >= 0
     for type_, columns in {
         DynType.PID: (dyn[:, 1:2], gain[:, :1]),
         DynType.DCMOTOR: (dyn[:, 7:8], gain[:, 5:6], dyn[:, 2:3], dyn[:, 5:6], dyn[:, :1]),
     }.items():
         states = np.concatenate(columns, axis=1) > 0
         present[:, : states.shape[1]] |= states & (kind == type_)[:, None]
-    return np.where(present, np.cumsum(present, axis=1) - 1, -1).astype(np.int32)
+    slots = np.where(present, np.cumsum(present, axis=1) - 1, -1)
+    integral, slew = plugged & (pid[:, 1] != 0), plugged & (pid[:, 4] >= 0)
+    slots[integral, 1] = 0  # the plugin mujoco.pid has its integral first
+    slots[:, 0] = np.where(slew, integral, slots[:, 0])
+    return slots.astype(np.int32)
 
 
 def per_topology(function: Callable[Concatenate[Topology, P], T]) -> Callable[Concatenate[Topology, P], T]:

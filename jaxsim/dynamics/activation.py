@@ -10,8 +10,8 @@ from jaxsim.core.data import Data
 from jaxsim.core.enums import MINVAL, DynType, GainType
 from jaxsim.core.extension import extension_of
 from jaxsim.core.model import Model
-from jaxsim.dynamics import dc_motor, muscle
-from jaxsim.dynamics.controls import disabled_actuators, nearest, on_rotations, periods
+from jaxsim.dynamics import dc_motor, muscle, pid_plugin
+from jaxsim.dynamics.controls import disabled_actuators, last_states, nearest, on_rotations, periods
 from jaxsim.dynamics.dc_motor import BRISTLE, CURRENT, INTEGRAL, SLEW, Motors
 
 Array = jax.Array
@@ -28,11 +28,6 @@ def owners(m: Model) -> np.ndarray:
     return np.repeat(np.arange(m.nactuator), m.actuator_actnum)
 
 
-def last_states(m: Model, actuators: np.ndarray) -> np.ndarray:
-    """Where in act the last state of actuators [n] is, which is what their gain multiplies."""
-    return m.actuator_actadr[actuators] + m.actuator_actnum[actuators] - 1
-
-
 def activation_rates(m: Model, d: Data, ctrl: Array, x: Motors | None) -> tuple[Array, Array]:
     """act_dot [na], and the controls [nu] with setpoints that move no faster than their slew rate allows.
 
@@ -47,6 +42,9 @@ def activation_rates(m: Model, d: Data, ctrl: Array, x: Motors | None) -> tuple[
         if x is not None:
             found = dc_motor.rates(m, ctrl, x).items()
             groups += [group for k, rate in found for group in _of_slot(m, x.actuator, k, rate)]
+    plugged = pid_plugin.driven(m)
+    if len(plugged):
+        groups += [group for k, rate in pid_plugin.rates(m, d).items() for group in _of_slot(m, plugged, k, rate)]
     return (gather_groups(groups, m.na) if groups else jnp.zeros_like(d.act)), ctrl
 
 
@@ -88,7 +86,7 @@ def _of_slot(m: Model, index: np.ndarray, slot: int, values: Array) -> list[tupl
 
 def _with_slot(m: Model, slot: int, column: dict[DynType, int]) -> tuple[np.ndarray, np.ndarray, Array]:
     """Actuators [n] that have a state of a controller, where it is in act, and its parameter [n] in dynprm."""
-    index = np.flatnonzero(m.actuator_slots[:, slot] >= 0)
+    index = np.flatnonzero((m.actuator_slots[:, slot] >= 0) & (m.actuator_plugin < 0))
     columns = np.array([column[DynType(int(kind))] for kind in m.actuator_dyntype[index]], int)
     prm = jnp.reshape(take(m.actuator_dynprm, index), -1)
     return (

@@ -15,10 +15,18 @@ from jaxsim.core.data import Data, counted
 from jaxsim.core.enums import MINVAL, BiasType, DisableBit, GainType, TrnType, WarningType
 from jaxsim.core.extension import extension_of, user_actuators
 from jaxsim.core.model import Model
-from jaxsim.dynamics import dc_motor, muscle, servo
-from jaxsim.dynamics.activation import activation_after, activation_rates, anchored, last_states
+from jaxsim.dynamics import dc_motor, muscle, pid_plugin, servo
+from jaxsim.dynamics.activation import activation_after, activation_rates, anchored
 from jaxsim.dynamics.armature import on_joint, on_tendon
-from jaxsim.dynamics.controls import controls, disabled_actuators, first_controls, nearest, on_rotations, periods
+from jaxsim.dynamics.controls import (
+    controls,
+    disabled_actuators,
+    first_controls,
+    last_states,
+    nearest,
+    on_rotations,
+    periods,
+)
 from jaxsim.dynamics.coordinates import SCALAR
 
 Array = jax.Array
@@ -76,10 +84,13 @@ def _forces(m: Model, d: Data, ctrl: Array, motors: dc_motor.Motors | None) -> A
         force = put(force, servos, more + take(bias, servos))
     if motors is not None:
         force = put(force, motors.actuator, dc_motor.electric_force(m, ctrl, motors, take(signal, motors.actuator)))
+    act = jnp.where(np.repeat(early, m.actuator_actnum), after, d.act) if early.any() else d.act
+    plugged = pid_plugin.driven(m)
+    if len(plugged):
+        force = put(force, plugged, pid_plugin.force(m, d, act))
     turning, outputs = servo.orientation_outputs(m)
     if not len(turning):
         return force
-    act = jnp.where(np.repeat(early, m.actuator_actnum), after, d.act) if early.any() else d.act
     torque = servo.orientation_torque(m, d, ctrl, act)
     single = np.flatnonzero(m.actuator_outnum == 1)
     groups = [(outputs.ravel(), torque.reshape(-1)), (m.actuator_outadr[single], take(force, single))]

@@ -30,6 +30,11 @@ def disabled_actuators(m: Model) -> np.ndarray:
     return (group >= 0) & (group < 31) & ((m.opt.disableactuator >> np.clip(group, 0, 30)) & 1 == 1)
 
 
+def last_states(m: Model, actuators: np.ndarray) -> np.ndarray:
+    """Where in act the last state of actuators [n] is, which is what their gain multiplies."""
+    return m.actuator_actadr[actuators] + m.actuator_actnum[actuators] - 1
+
+
 def controls(m: Model, d: Data) -> tuple[Array, Array]:
     """The controls [nu] that arrive now, clamped, and whether any is invalid after that.
 

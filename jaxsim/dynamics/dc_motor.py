@@ -47,7 +47,7 @@ def motors(m: Model, d: Data) -> Motors | None:
         return None
     out = m.actuator_outadr[index]
     gain, dyn, fri = (take(p, index) for p in (m.actuator_gainprm, m.actuator_dynprm, m.actuator_biasprm))
-    states = [_state(m, d.act, index, k) for k in range(5)]
+    states = [state(m, d.act, index, k) for k in range(5)]
     return Motors(index, gain, dyn, fri, take(d.actuator_length, out), take(d.actuator_velocity, out), states)
 
 
@@ -56,7 +56,7 @@ def has(m: Model, index: np.ndarray, slot: int) -> np.ndarray:
     return m.actuator_slots[index, slot] >= 0
 
 
-def _state(m: Model, act: Array, index: np.ndarray, slot: int) -> Array:
+def state(m: Model, act: Array, index: np.ndarray, slot: int) -> Array:
     """A state [n] of actuators [n], 0 where they have none."""
     here = has(m, index, slot)
     if not here.any():
@@ -135,7 +135,7 @@ def electric_force(m: Model, ctrl: Array, x: Motors, current: Array) -> Array:
 
 def mechanical_force(m: Model, act_dot: Array, x: Motors) -> Array:
     """Cogging and friction [n] (N m)."""
-    friction = x.dyn[:, 5] * x.states[BRISTLE] + x.dyn[:, 6] * _state(m, act_dot, x.actuator, BRISTLE)
+    friction = x.dyn[:, 5] * x.states[BRISTLE] + x.dyn[:, 6] * state(m, act_dot, x.actuator, BRISTLE)
     cogging = x.fri[:, 0] * jnp.sin(x.fri[:, 1] * x.length + x.fri[:, 2])
     return cogging - jnp.where(has(m, x.actuator, BRISTLE), friction, 0)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from jaxsim.core.fields.data import CONTACT, DATA_DERIVED, DATA_STATE
 from jaxsim.core.fields.field import Field
-from jaxsim.core.fields.model import MODEL_REAL
+from jaxsim.core.fields.model import MODEL_OWN, MODEL_REAL
 from jaxsim.core.fields.option import OPTION_INT, OPTION_OWN, OPTION_REAL, STAT_REAL
 from jaxsim.core.fields.static import DEDUCED, SIZES, STATIC
 
@@ -17,6 +17,7 @@ __all__ = [
     "DATA_DERIVED",
     "DATA_STATE",
     "DEDUCED",
+    "MODEL_OWN",
     "MODEL_REAL",
     "OPTION_INT",
     "OPTION_OWN",

@@ -121,6 +121,7 @@ class ModelReals(Generic[A]):
     actuator_dynprm: A = real("nactuator,10", "by dyntype", "parameters of the activation dynamics")
     actuator_gainprm: A = real("nactuator,10", "by gaintype", "parameters of the gain")
     actuator_biasprm: A = real("nactuator,10", "by biastype", "parameters of the bias")
+    actuator_pidprm: A = real("nactuator,5", "by gain", "kp, ki, kd, imax, slewmax of its mujoco.pid; -1: no bound")
     actuator_actrange: A = real("nactuator,2", "1", "least and largest activation")
     actuator_delay: A = real("nactuator", "s", "time by which the control arrives late")
     actuator_damping: A = real("nactuator", "N s/m", "damping that the actuator adds to its joint or tendon")
@@ -151,3 +152,4 @@ class ModelReals(Generic[A]):
 
 
 MODEL_REAL = fields_of(ModelReals)
+MODEL_OWN = frozenset({"actuator_pidprm"})  # which mjModel has not; 0 where a source lacks them

@@ -278,6 +278,7 @@ class Static:
     actuator_history: Ints = integer("nactuator,2", "samples kept of the control, and how they are interpolated")
     actuator_historyadr: Ints = integer("nactuator", "where the actuator's buffer starts; -1 for none")
     actuator_group: Ints = integer("nactuator", "group by which disableactuator switches off")
+    actuator_plugin: Ints = integer("nactuator", "number of its controller mujoco.pid; -1 for none")
     actuator_user: Reals = real("nactuator,nuser_actuator", "any", "user values")
     actuator_forcelimited: Flags = flag("nactuator", "whether actuator_forcerange limits the force")
     actuator_ctrllimited: Flags = flag("nu", "whether actuator_ctrlrange limits the control")

@@ -45,7 +45,7 @@ def compile_actuator(actuator: Item, index: Index) -> None:
         raise Fault("dyntype 'pid' needs gaintype 'pid'")
     _inherit_range(actuator)
     _limits(actuator)
-    _activation(actuator)
+    (_activation if actuator.pidprm is None else _plugin_activation)(actuator)
     _muscle(actuator)
     check_history(actuator)
     if (actuator.delay > 0 or actuator.nsample > 0) and actuator.ctrlnum == 0:
@@ -197,6 +197,21 @@ def _activation(actuator: Item) -> None:
     if dyn == DynType.DCMOTOR and not actuator.actearly:
         raise Fault("actearly cannot be false for a dcmotor")
     actuator.actnum = dim if dim >= 0 else int(dyn not in (DynType.NONE, DynType.DCMOTOR))
+
+
+def _plugin_activation(actuator: Item) -> None:
+    """Activations of the plugin mujoco.pid: its integral, its last setpoint, and what a setpoint is integrated to."""
+    follows = actuator.dyntype in (DynType.INTEGRATOR, DynType.FILTER, DynType.FILTEREXACT)
+    if not follows and actuator.dyntype != DynType.NONE:
+        raise Fault("the plugin mujoco.pid needs dyntype 'none', 'integrator', 'filter' or 'filterexact'")
+    if actuator.gaintype not in (GainType.FIXED, GainType.AFFINE):
+        raise Fault("the plugin mujoco.pid needs a default class with gaintype 'fixed' or 'affine'")
+    own = int(actuator.pidprm[1] != 0) + int(actuator.pidprm[4] >= 0)
+    actuator.actnum = actuator.actdim if actuator.actdim >= 0 else int(follows)
+    if actuator.actnum != own + follows:
+        raise Fault(
+            f'actdim={actuator.actnum}, but the controller has {own + follows} states: actdim="{own + follows}"'
+        )
 
 
 def _muscle(actuator: Item) -> None:

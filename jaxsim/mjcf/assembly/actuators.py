@@ -14,6 +14,7 @@ def actuators(spec: Spec, m: CompiledModel) -> None:
     actnum, samples = column(items, "actnum", int), column(items, "nsample", int)
     history = np.where(samples > 0, 2 + samples + samples * np.maximum(ctrlnum, 1), 0)
     damping = rows(items, "damping", 3)
+    plugged = np.array([a.pidprm is not None for a in items], bool)
     inputs = [row for a in items for row in a.inputs]
     m.set(nactuator=len(items), nu=int(ctrlnum.sum()), nout=int(outnum.sum()), na=int(actnum.sum()))
     m.set(
@@ -46,7 +47,8 @@ def actuators(spec: Spec, m: CompiledModel) -> None:
         forcelimited=column(items, "is_forcelimited", bool),
         forcerange=rows(items, "forcerange", 2),
         group=column(items, "group", int),
-        plugin=np.full(len(items), -1, np.int32),
+        plugin=np.where(plugged, np.cumsum(plugged) - 1, -1),
+        pidprm=array([np.zeros(5) if a.pidprm is None else a.pidprm for a in items], 5),
         user=user(items, m.nuser_actuator),
         ctrllimited=array([limited for _, limited in inputs], dtype=bool),
         ctrlrange=array([bounds for bounds, _ in inputs], 2),

@@ -25,7 +25,6 @@ class CompilerFields:
 
     body_plugin: Ints = integer("nbody", "plugin of the body; -1 for none")
     geom_plugin: Ints = integer("ngeom", "plugin of the geom; -1 for none")
-    actuator_plugin: Ints = integer("nactuator", "plugin of the actuator; -1 for none")
     sensor_plugin: Ints = integer("nsensor", "plugin of the sensor; -1 for none")
     dof_Madr: Ints = integer("nv", "where the dof's entries of M start")
     tree_sleep_policy: Ints = integer("ntree", "whether the tree may sleep (SleepPolicy)")

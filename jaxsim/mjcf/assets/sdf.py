@@ -38,13 +38,3 @@ def build(kind: str, config: dict[str, str]) -> RawMesh:
         vert, normal, face = marching_cubes(shape.distance(point, shape.constants(*values))[..., 0])
         vert = 2 * half * vert / (n - 1) - half
     return RawMesh(vert.astype(np.float32), normal, face=face)
-
-
-def check_config(kind: str, key: str, text: str) -> None:
-    """Raise a Fault unless `text` can be the value of an attribute of this kind of shape."""
-    if key not in PLUGINS[kind].defaults:
-        raise Fault(f"unknown key {key!r}; expected one of {', '.join(PLUGINS[kind].defaults)}")
-    try:
-        float(text or 0)
-    except ValueError:
-        raise Fault(f"{key}={text[:30]!r} is not a number") from None

@@ -342,6 +342,13 @@ ATTRIBUTES: dict[str, str] = {
         dyntype enum:dyn; gaintype enum:gain; biastype enum:bias; dynprm real 1-10; gainprm real 1-10
         biasprm real 1-10; actearly bool
     """,
+    "actuator/plugin": _ACTUATOR
+    + _CTRLLIMITED
+    + _FORCE
+    + _ACT
+    + _TRANSMISSION
+    + "actdim int 1; dyntype enum:dyn; dynprm real 1-10; actearly bool;"
+    + _PLUGIN,
     "motor": _ACTUATOR + _CTRLLIMITED + _FORCE + _TRANSMISSION,
     "position": _ACTUATOR
     + _CTRLLIMITED
@@ -474,7 +481,8 @@ CHILDREN: dict[str, str] = {
     "spatial": "spatial/site* spatial/geom* spatial/pulley*",
     "fixed": "fixed/joint*",
     "equality": "equality/connect* equality/weld* equality/joint* equality/tendon*",
-    "actuator": " ".join(f"{tag}*" for tag in ACTUATORS),
+    "actuator": " ".join(f"{tag}*" for tag in ACTUATORS) + " actuator/plugin*",
+    "actuator/plugin": "config*",
     "sensor": " ".join(f"{key}*" for key in _SENSORS),
     "custom": "numeric* text* tuple*",
     "tuple": "tuple/element*",
@@ -491,7 +499,6 @@ REFUSED = {
     "equality/distance": "MuJoCo 2.2.2 removed it",
     "composite": "MuJoCo 4.0 removed it",
     "body/plugin": "engine plugins are not supported",
-    "actuator/plugin": "engine plugins are not supported",
     "sensor/plugin": "engine plugins are not supported",
 }
 

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from jaxsim.algebra.signed_distance import PLUGINS
 from jaxsim.mjcf.actuators import defaults as actuator_defaults
-from jaxsim.mjcf.assets.sdf import SDF_PREFIX, check_config
+from jaxsim.mjcf.assets.sdf import SDF_PREFIX
 from jaxsim.mjcf.language.defaults import DefaultClass
 from jaxsim.mjcf.language.element import Element
 from jaxsim.mjcf.language.errors import Fault, Problems, nearest
 from jaxsim.mjcf.language.schema import ACTUATORS, defaults
 from jaxsim.mjcf.language.spec import Item, Spec, make
+from jaxsim.mjcf.reading.plugins import KEYS, PID, check_config, pid_parameters
 
 _SECTIONS = ("extension", "custom", "asset", "contact", "equality", "tendon", "actuator", "sensor", "keyframe")
 Sdf = tuple[str, dict[str, str]]  # kind of a signed distance, and its attributes as written
@@ -46,10 +46,10 @@ class Sections:
         return cls.of(kind)
 
     def _extension(self, section: Element) -> None:
-        """Declared plugins and their instances; only signed distances are known."""
+        """Declared plugins and their instances."""
         for plugin in section.find("plugin"):
             name = plugin.values.get("plugin", "")
-            if name.removeprefix(SDF_PREFIX) not in PLUGINS or not name.startswith(SDF_PREFIX):
+            if name not in KEYS:
                 self.problems.add(plugin.place, f"refused: engine plugin {name!r} is not supported")
                 self.problems.leave_out([name, *plugin.names()])
                 continue
@@ -75,20 +75,27 @@ class Sections:
             if key in config:
                 self.problems.add(entry.place, f"the key {key!r} is repeated")
             config[key] = entry.values.get("value", "")
-            self.problems.attempt(entry.place, check_config, plugin.removeprefix(SDF_PREFIX), key, config[key])
+            self.problems.attempt(entry.place, check_config, plugin, key, config[key])
         self.problems.require(*element.find("config"))
         return config
 
     def sdf(self, element: Element) -> Sdf | None:
         """Kind and attributes of the signed distance that a mesh or geom is made of."""
         for plugin in element.find("plugin"):
-            found = self.problems.attempt(plugin.place, self._plugin, plugin)
+            found = self.problems.attempt(plugin.place, self._sdf, plugin)
             if found is not None:
                 return found
             self.problems.refuse(element.place)
         return None
 
-    def _plugin(self, plugin: Element) -> Sdf:
+    def _sdf(self, plugin: Element) -> Sdf:
+        name, written = self._plugin(plugin)
+        if not name.startswith(SDF_PREFIX):
+            raise Fault(f"plugin {name!r} gives no signed distance; expected one of {SDF_PREFIX}*")
+        return name.removeprefix(SDF_PREFIX), written
+
+    def _plugin(self, plugin: Element) -> tuple[str, dict[str, str]]:
+        """Name and attributes of the plugin that an element is one of."""
         name, instance = plugin.values.get("plugin", ""), plugin.values.get("instance", "")
         known, config = self.spec.instances.get(instance, ("", {}))
         if not (name or instance):
@@ -102,7 +109,7 @@ class Sections:
         if name and known and name != known:
             raise Fault(f"instance {instance!r} is one of plugin {known!r}")
         written = config if known else self._config(plugin, name)
-        return (known or name).removeprefix(SDF_PREFIX), written
+        return known or name, written
 
     def _custom(self, section: Element) -> None:
         for element in section.children:
@@ -150,15 +157,24 @@ class Sections:
 
     def _actuator(self, section: Element) -> None:
         for element in section.children:
-            if element.tag in ACTUATORS:
+            if element.tag in (*ACTUATORS, "plugin"):
                 values = self.problems.attempt(element.place, self._actuator_values, element, self._class(element))
                 if values is None:  # what it refers to can still be looked for
                     values = {**actuator_defaults.builtin(), **element.values}
-                self._add("actuator", element.tag, Element(element.tag, {}, element.place), values)
+                tag = "general" if element.tag == "plugin" else element.tag
+                values = {"pidprm": None, **values}
+                self._add("actuator", tag, Element(tag, {}, element.place), values)
 
     def _actuator_values(self, element: Element, cls: DefaultClass) -> dict[str, Any]:
         self.problems.require(*(written for ancestor in cls.lineage() for written in ancestor.actuators))
-        return actuator_defaults.resolve(element, cls)
+        if element.tag != "plugin":
+            return actuator_defaults.resolve(element, cls)
+        name, config = self._plugin(element)
+        if name != PID:
+            raise Fault(f"plugin {name!r} drives no actuators; expected {PID}")
+        general = Element("general", {}, element.place)
+        general.values = {key: value for key, value in element.values.items() if key not in ("plugin", "instance")}
+        return actuator_defaults.resolve(general, cls) | {"pidprm": pid_parameters(config)}
 
     def _sensor(self, section: Element) -> None:
         for element in section.children:
