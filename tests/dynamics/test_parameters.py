@@ -39,7 +39,7 @@ KINDS = "".join(test_actuator_types.ACTUATORS.values()).replace('forcerange="0 1
 STATE = ("qpos", "qvel", "act", "ctrl")
 RESULTS = ("qvel", "act_dot", "actuator_force", "qfrc_passive", "qfrc_actuator")
 OPTIONS = ("timestep", "gravity", "density", "viscosity", "wind")
-UNUSED = ("key_", "sensor_", "numeric_", "cam_", "light_")
+UNUSED = ("key_", "sensor_", "numeric_", "cam_", "light_", "actuator_pidprm")
 # what the chosen state must feel, so that the comparison means something
 FELT = (
     *("jnt_stiffness", "jnt_stiffnesspoly", "jnt_margin", "dof_damping", "dof_dampingpoly", "geom_fluid", "geom_size"),
