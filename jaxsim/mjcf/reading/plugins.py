@@ -8,9 +8,9 @@ from jaxsim.algebra.signed_distance import PLUGINS
 from jaxsim.mjcf.assets.sdf import SDF_PREFIX
 from jaxsim.mjcf.language.errors import Fault
 
-PID = "mujoco.pid"
+PID_PLUGIN = "mujoco.pid"
 KEYS = {SDF_PREFIX + kind: tuple(plugin.defaults) for kind, plugin in PLUGINS.items()}
-KEYS[PID] = ("kp", "ki", "kd", "imax", "slewmax")
+KEYS[PID_PLUGIN] = ("kp", "ki", "kd", "imax", "slewmax")
 
 
 def check_config(plugin: str, key: str, text: str) -> None:
@@ -21,7 +21,7 @@ def check_config(plugin: str, key: str, text: str) -> None:
         number = float(text or 0)
     except ValueError:
         raise Fault(f"{key}={text[:30]!r} is not a number") from None
-    if plugin == PID and not math.isfinite(number):
+    if plugin == PID_PLUGIN and not math.isfinite(number):
         raise Fault(f"{key}={text[:30]!r} is not finite")
 
 

@@ -9,7 +9,7 @@ from jaxsim.mjcf.language.element import Element
 from jaxsim.mjcf.language.errors import Fault, Problems, nearest
 from jaxsim.mjcf.language.schema import ACTUATORS, defaults
 from jaxsim.mjcf.language.spec import Item, Spec, make
-from jaxsim.mjcf.reading.plugins import KEYS, PID, check_config, pid_parameters
+from jaxsim.mjcf.reading.plugins import KEYS, PID_PLUGIN, check_config, pid_parameters
 
 _SECTIONS = ("extension", "custom", "asset", "contact", "equality", "tendon", "actuator", "sensor", "keyframe")
 Sdf = tuple[str, dict[str, str]]  # kind of a signed distance, and its attributes as written
@@ -170,8 +170,8 @@ class Sections:
         if element.tag != "plugin":
             return actuator_defaults.resolve(element, cls)
         name, config = self._plugin(element)
-        if name != PID:
-            raise Fault(f"plugin {name!r} drives no actuators; expected {PID}")
+        if name != PID_PLUGIN:
+            raise Fault(f"plugin {name!r} drives no actuators; expected {PID_PLUGIN}")
         general = Element("general", {}, element.place)
         general.values = {key: value for key, value in element.values.items() if key not in ("plugin", "instance")}
         return actuator_defaults.resolve(general, cls) | {"pidprm": pid_parameters(config)}
