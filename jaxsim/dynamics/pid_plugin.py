@@ -73,6 +73,6 @@ def _integral(m: Model, d: Data, setpoint: Array) -> Array:
     prm, integrates = take(m.actuator_pidprm, index), has(m, index, INTEGRAL)
     error = setpoint - take(d.actuator_length, m.actuator_outadr[index])
     moved = state(m, d.act, index, INTEGRAL) + error * m.opt.timestep
-    bounded = integrates & (prm[:, 3] >= 0)
+    bounded = integrates & (prm[:, 3] >= 0) & (prm[:, 1] != 0)  # ki may have been set to zero since
     most = jnp.where(bounded, prm[:, 3] / jnp.where(bounded, prm[:, 1], 1), 0)
     return jnp.where(integrates, jnp.where(bounded, jnp.clip(moved, -most, most), moved), 0)

@@ -21,7 +21,7 @@ INSTANCES = {
 # each on a joint of its own: instance, and what the element says besides
 DRIVES = [
     ("p", ""),
-    ("pd", 'ctrlrange="-.4 .4" gear="2"'),
+    ("pd", 'ctrlrange="-.4 .4" gear="2" nsample="4" delay=".012"'),  # which the plugin does not wait for
     ("pid", 'actdim="1"'),
     ("free", 'actdim="2" forcerange="-6 6"'),
     ("slow", 'actdim="1"'),
@@ -110,6 +110,7 @@ def test_bad_drives(drive, message):
         ('key="kd" value=".8"', 'key="damping" value=".8"', "unknown key 'damping'; expected one of kp, ki, kd"),
         ('value=".8"', 'value="much"', "kd='much' is not a number"),
         ('key="imax" value="1.5"', 'key="imax" value="-4"', "imax is negative"),
+        ('key="ki" value="90"', 'key="ki" value="-90"', "ki must not be negative"),
         ('key="slewmax" value="2"', 'key="slewmax" value="inf"', "is not finite"),
         ("mujoco.pid", "mujoco.pip", "engine plugin 'mujoco.pip' is not supported"),
     ],

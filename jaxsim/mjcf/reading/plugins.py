@@ -31,5 +31,7 @@ def pid_parameters(config: dict[str, str]) -> np.ndarray:
     for key in ("imax", "slewmax"):
         if given.get(key, 0.0) < 0:
             raise Fault(f"{key} is negative")
+    if given.get("ki", 0.0) < 0 and "imax" in given:
+        raise Fault("imax bounds the force of an integral, for which ki must not be negative")
     gains = [given.get(key, 0.0) for key in ("kp", "ki", "kd")]
     return np.array([*gains, *(given.get(key, -1.0) for key in ("imax", "slewmax"))])
