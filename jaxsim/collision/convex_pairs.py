@@ -16,14 +16,18 @@ from jaxsim.collision.convex.cells import Cells
 from jaxsim.collision.convex.collider import contacts_of
 from jaxsim.collision.convex.form import Library, corners
 from jaxsim.collision.convex.gjk import APART, OVERLAP, Simplex
+from jaxsim.collision.convex.knobs import Guess
 from jaxsim.collision.convex.locate import Accuracy, Located, Search, corners_of_cores, locate
 from jaxsim.collision.convex.multicontact import features_meet
 from jaxsim.collision.convex.penetration import (
     Met,
     Penetration,
     apart_or,
+    around_mesh,
+    around_prism,
     deep,
     descended,
+    from_guess,
     of_touching,
     on_mesh,
     on_prism,
@@ -42,6 +46,8 @@ from jaxsim.core.enums import GeomType
 from jaxsim.layout import where_asked
 
 Array = jax.Array
+
+RIVAL = 1.1  # times a depth: how high a normal that is nearly exact may be if a descent from it may lead lower
 
 
 class Routine(NamedTuple):
@@ -103,9 +109,7 @@ def convex_pairs(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: 
         ways.append((rod, _on_prisms(*still, still_reach, asked & rod)))
     if pairs.pins:
         ways.append((pin, _on_meshes(routine, *still, still_reach, asked & pin)))
-    search = ways[0][1]
-    for chosen, way in ways[1:]:
-        search = jax.vmap(where)(chosen, way, search)
+    search = _chosen(ways)
     near = search.near
     found = where_asked(third)(near, tolerance, *still, search)
     made, exact, flat = where_asked(fourth)(near, None, a, b, found, reach)
@@ -124,10 +128,19 @@ def _by_polytopes(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance:
     def second(tolerance: Array, a: Shape, b: Shape, known: Simplex):
         return deep(*_whole(routine, a, b), known, Accuracy(tolerance, routine.iterations), routine.pairs.bumps)
 
+    pairs = routine.pairs
     known = where_asked(first)(asked, tolerance, a, b, reach)
     near = asked & (known.state != APART)
-    within = where_asked(second)(near & (known.state == OVERLAP), tolerance, a, b, known)
-    return jax.vmap(apart_or)(known, within)._replace(near=near)
+    overlap, deepest = near & (known.state == OVERLAP), []
+    peg = (a.data.kind == GeomType.HFIELD) & jnp.any(b.data.round > 0, axis=1) & pairs.pegs
+    knob = (b.data.kind == GeomType.MESH) & jnp.any(a.data.round > 0, axis=1) & pairs.knobs
+    if pairs.hulls:
+        deepest.append((overlap, where_asked(second)(overlap & ~peg & ~knob, tolerance, a, b, known)))
+    if pairs.pegs:
+        deepest.append((peg, _around(routine, a, b, tolerance, overlap & peg, prisms=True)))
+    if pairs.knobs:
+        deepest.append((knob, _around(routine, a, b, tolerance, overlap & knob, prisms=False)))
+    return jax.vmap(apart_or)(known, _chosen(deepest))._replace(near=near)
 
 
 def _by_newton(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: Array, asked: Array) -> Search:
@@ -160,13 +173,44 @@ def _on_meshes(routine: Routine, a: Shape, b: Shape, reach: Array, asked: Array)
     """The same of capsules with meshes of few faces."""
 
     def run(_: None, a: Shape, b: Shape, reach: Array) -> Search:
-        tables = [jnp.asarray(x, reach.dtype if x.dtype.kind == "f" else jnp.int32) for x in routine.facets]
-        first = len(routine.served.unit) - len(tables[0])  # meshes have the library's last rows
-        facets = Facets(*(of_mesh(x, jnp.maximum(b.data.row - first, 0)) for x in tables))
-        return on_mesh(a, b, facets, reach)
+        return on_mesh(a, b, _facets(routine, b), reach)
 
     found = where_asked(run)(asked, None, _without_points(a), _without_points(b), reach)
     return found._replace(near=asked & found.near)
+
+
+def _around(routine: Routine, a: Shape, b: Shape, tolerance: Array, asked: Array, prisms: bool) -> Search:
+    """The same of ellipsoids or cylinders that overlap prisms or else meshes of few faces: by trying all features, and
+    by descent from the best one and, if that may be lower, from another."""
+
+    def guess(_: None, a: Shape, b: Shape) -> Guess:
+        whole = _whole(routine, a, b)
+        return around_prism(*whole, a.data.point[:PRISM]) if prisms else around_mesh(*whole, _facets(routine, b))
+
+    def lower(tolerance: Array, a: Shape, b: Shape, normal: Array) -> tuple[Search, Array]:
+        return from_guess(*_whole(routine, a, b), normal, Accuracy(tolerance, routine.iterations))
+
+    known = where_asked(guess)(asked, None, a, b)
+    one, depth = where_asked(lower)(asked, tolerance, a, b, known.normal[:, 0])
+    again = asked & (known.height[:, 1] < RIVAL * depth)
+    other, depth2 = where_asked(lower)(again, tolerance, a, b, known.normal[:, 1])
+    return jax.vmap(where)(again & (depth2 < depth), other, one)
+
+
+def _chosen(ways: list[tuple[Array, Search]]) -> Search:
+    """Of each pair [n] what the last of some ways [n] that are its own found; the first where none is."""
+    found = ways[0][1]
+    for its, way in ways[1:]:
+        found = jax.vmap(where)(its, way, found)
+    return found
+
+
+def _facets(routine: Routine, mesh: Shape) -> Facets:
+    """The facets of a mesh of few faces."""
+    dtype = mesh.pos.dtype
+    tables = [jnp.asarray(x, dtype if x.dtype.kind == "f" else jnp.int32) for x in routine.facets]
+    first = len(routine.served.unit) - len(tables[0])  # meshes have the library's last rows
+    return Facets(*(of_mesh(x, jnp.maximum(mesh.data.row - first, 0)) for x in tables))
 
 
 def _without_points(shape: Shape) -> Shape:

@@ -16,6 +16,7 @@ from jaxsim.collision.convex.descent import descend
 from jaxsim.collision.convex.difference import Difference, difference
 from jaxsim.collision.convex.epa import epa
 from jaxsim.collision.convex.gjk import APART, OVERLAP, TRIANGLES, Simplex, gjk, largest
+from jaxsim.collision.convex.knobs import Guess, Knob, half_length, lowest_of_features
 from jaxsim.collision.convex.locate import DEFAULT, Accuracy, Located, Search, corners_of_cores, locate, patches
 from jaxsim.collision.convex.rods import Facets, facets_of_prism, rod_meets
 from jaxsim.collision.convex.smoothed import ROUND, Aim, Lowest, aim, curved, height, is_curved, lowest
@@ -29,16 +30,20 @@ class Met(NamedTuple):
     """What there may be among the pairs that a program is for, which has no more to do than they need.
 
     drums: cylinders, whose caps are flat; curves: pairs with smooth sides, for which there is Newton's method; others:
-    those for which GJK and EPA search; bumps: those among them for which EPA is not exact; rods and pins:
-    capsules with prisms and with meshes of few faces, of which all features can be tried.
+    those for which GJK searches; hulls: those among them for which EPA does, if they overlap; bumps: those among these
+    for which EPA is not exact; rods and pins: capsules with prisms and with meshes of few faces, of which all features
+    can be tried; pegs and knobs: ellipsoids and cylinders with these, which are tried if they overlap.
     """
 
     drums: bool
     curves: bool
     others: bool
+    hulls: bool
     bumps: bool
     rods: bool
     pins: bool
+    pegs: bool
+    knobs: bool
 
 
 def met(kinds: Iterable[tuple[int, ...]], few_faces: bool = False) -> Met:
@@ -46,10 +51,14 @@ def met(kinds: Iterable[tuple[int, ...]], few_faces: bool = False) -> Met:
     pairs = set(kinds)
     rods = pairs & {(GeomType.HFIELD, GeomType.CAPSULE)}
     pins = pairs & {(GeomType.CAPSULE, GeomType.MESH)} if few_faces else set()
+    pegs = pairs & {(GeomType.HFIELD, x) for x in ROUND}
+    knobs = pairs & {(x, GeomType.MESH) for x in ROUND} if few_faces else set()
     curves = {x for x in pairs if curved(*x)}
     others = pairs - curves - rods - pins
-    bumps = any({*x} & {*ROUND} for x in others)
-    return Met(any(GeomType.CYLINDER in x for x in pairs), bool(curves), bool(others), bumps, bool(rods), bool(pins))
+    hulls = others - pegs - knobs
+    drums, bumps = any(GeomType.CYLINDER in x for x in pairs), any({*x} & {*ROUND} for x in hulls)
+    sets = (curves, others, hulls)
+    return Met(drums, *map(bool, sets), bumps, *map(bool, (rods, pins, pegs, knobs)))
 
 
 ANY = met(itertools.product(GeomType, repeat=2))
@@ -180,6 +189,29 @@ def on_mesh(a: Shape, b: Shape, facets: Facets, reach: Array) -> Search:
     normal = -vector.matvec(shapes.rot, t.normal)
     numbers = jnp.stack([_end(t.place), t.corner], axis=1)
     return _of_feature(t.place[:, None] * axis[None], y, numbers, t.weight, normal, t.dist <= reach + a.data.radius)
+
+
+def around_prism(a: Shape, b: Shape, corner: Array) -> Guess:
+    """Where the feature may be that makes the depth of a prism with corners [6, 3] (m) and an ellipsoid or a cylinder,
+    if they overlap."""
+    shapes = difference(a, b)
+    knob = Knob(shapes.offset, shapes.rot, b.data.round, half_length(b.data))
+    return lowest_of_features(facets_of_prism(corner), corner, knob)
+
+
+def around_mesh(a: Shape, b: Shape, facets: Facets) -> Guess:
+    """The same of an ellipsoid or a cylinder and a mesh with the given facets."""
+    shapes = difference(a, b)
+    centre = vector.matvec_t(shapes.rot, -shapes.offset)
+    guess = lowest_of_features(facets, b.data.point, Knob(centre, shapes.rot.T, a.data.round, half_length(a.data)))
+    return guess._replace(normal=-vector.matvec(shapes.rot[None], guess.normal))
+
+
+def from_guess(a: Shape, b: Shape, normal: Array, accuracy: Accuracy) -> tuple[Search, Array]:
+    """The feature that a descent from a normal [3] ends at, and how far [] (m) the shapes overlap along its normal."""
+    shapes = difference(a, b)
+    found = _by_descent(shapes, accuracy, jnp.ones((), bool), normal)
+    return found, jnp.sum(shapes.point(found.normal)[:3] * found.normal)
 
 
 def _end(place: Array) -> Array:

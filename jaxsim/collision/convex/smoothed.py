@@ -95,7 +95,7 @@ def lowest(shapes: Difference, known: Aim) -> Lowest:
     ends = jnp.concatenate([_lowered(sums, starts), known.normal[None]])
     expected, ended = (jax.vmap(lambda n, f=f: f(sums, n))(ends) for f in (_expected, reach))
     every = jnp.concatenate([ends, starts])
-    best, least = _two_lowest(every, jnp.concatenate([expected, begun]))
+    best, least = two_lowest(every, jnp.concatenate([expected, begun]), SAME)
     both = jax.vmap(lambda n: touching_at(shapes, sums, n))(best)
     exact = jnp.where(both.sure, jax.vmap(lambda n: reach(sums, n))(both.normal), least)
     better = exact[1] < exact[0]
@@ -114,11 +114,14 @@ def _lowest_of(normals: Array, heights: Array) -> Aim:
     return Aim(jnp.sum(jnp.where(first[:, None], normals, 0), axis=0), least[0])
 
 
-def _two_lowest(normals: Array, heights: Array) -> tuple[Array, Array]:
-    """Of unit normals [n, 3] of heights [n] (m) the lowest, and the lowest that is not the same: [2, 3] and [2]."""
+def two_lowest(normals: Array, heights: Array, same: float) -> tuple[Array, Array]:
+    """Of unit normals [n, 3] of heights [n] (m) the lowest, and the lowest that is not the same: [2, 3] and [2].
+
+    Two are the same within an angle of the given cosine.
+    """
     one = _lowest_of(normals, heights)
-    same = vector.dot(normals, one.normal[None]) > SAME
-    two = _lowest_of(normals, jnp.where(same, jnp.finfo(heights.dtype).max, heights))
+    alike = vector.dot(normals, one.normal[None]) > same
+    two = _lowest_of(normals, jnp.where(alike, jnp.finfo(heights.dtype).max, heights))
     return jnp.stack([one.normal, two.normal]), jnp.stack([one.height, two.height])
 
 
