@@ -132,14 +132,21 @@ def _by_polytopes(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance:
     known = where_asked(first)(asked, tolerance, a, b, reach)
     near = asked & (known.state != APART)
     overlap, deepest = near & (known.state == OVERLAP), []
-    peg = (a.data.kind == GeomType.HFIELD) & jnp.any(b.data.round > 0, axis=1) & pairs.pegs
-    knob = (b.data.kind == GeomType.MESH) & jnp.any(a.data.round > 0, axis=1) & pairs.knobs
+    field, mesh = a.data.kind == GeomType.HFIELD, b.data.kind == GeomType.MESH
+    tried = [  # of all features
+        (field & jnp.any(b.data.round > 0, axis=1), pairs.pegs, True, False),
+        (mesh & jnp.any(a.data.round > 0, axis=1), pairs.knobs, False, False),
+        (field & (b.data.kind == GeomType.BOX), pairs.blocks, True, True),
+        (mesh & (a.data.kind == GeomType.BOX), pairs.bricks, False, True),
+    ]
+    tried = [(chosen, prisms, boxes) for chosen, there, prisms, boxes in tried if there]
     if pairs.hulls:
-        deepest.append((overlap, where_asked(second)(overlap & ~peg & ~knob, tolerance, a, b, known)))
-    if pairs.pegs:
-        deepest.append((peg, _around(routine, a, b, tolerance, overlap & peg, prisms=True)))
-    if pairs.knobs:
-        deepest.append((knob, _around(routine, a, b, tolerance, overlap & knob, prisms=False)))
+        others = overlap
+        for chosen, *_ in tried:
+            others = others & ~chosen
+        deepest.append((overlap, where_asked(second)(others, tolerance, a, b, known)))
+    for chosen, prisms, boxes in tried:
+        deepest.append((chosen, _around(routine, a, b, tolerance, overlap & chosen, prisms, boxes)))
     return jax.vmap(apart_or)(known, _chosen(deepest))._replace(near=near)
 
 
@@ -179,19 +186,23 @@ def _on_meshes(routine: Routine, a: Shape, b: Shape, reach: Array, asked: Array)
     return found._replace(near=asked & found.near)
 
 
-def _around(routine: Routine, a: Shape, b: Shape, tolerance: Array, asked: Array, prisms: bool) -> Search:
-    """The same of ellipsoids or cylinders that overlap prisms or else meshes of few faces: by trying all features, and
-    by descent from the best one and, if that may be lower, from another."""
+def _around(routine: Routine, a: Shape, b: Shape, tolerance: Array, asked: Array, prisms: bool, boxes: bool) -> Search:
+    """The same of ellipsoids and cylinders, or else boxes, that overlap prisms, or else meshes of few faces: by trying
+    all features, and by descent from the best one and, if that may be lower, from another."""
 
     def guess(_: None, a: Shape, b: Shape) -> Guess:
         whole = _whole(routine, a, b)
-        return around_prism(*whole, a.data.point[:PRISM]) if prisms else around_mesh(*whole, _facets(routine, b))
+        if prisms:
+            return around_prism(*whole, a.data.point[:PRISM], boxes)
+        return around_mesh(*whole, _facets(routine, b), boxes)
 
     def lower(tolerance: Array, a: Shape, b: Shape, normal: Array) -> tuple[Search, Array]:
         return from_guess(*_whole(routine, a, b), normal, Accuracy(tolerance, routine.iterations))
 
     known = where_asked(guess)(asked, None, a, b)
     one, depth = where_asked(lower)(asked, tolerance, a, b, known.normal[:, 0])
+    if boxes:
+        return one
     again = asked & (known.height[:, 1] < RIVAL * depth)
     other, depth2 = where_asked(lower)(again, tolerance, a, b, known.normal[:, 1])
     return jax.vmap(where)(again & (depth2 < depth), other, one)

@@ -200,7 +200,7 @@ def _convex_tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
     few = not any(is_large(m.topology, int(g)) for g in geoms)
     few = few and all(is_whole(m.topology, int(i)) for i in m.geom_dataid[geoms])
     pairs = met((x.kinds for x in tests), few)
-    tables = facets(m.topology, served.row) if pairs.pins or pairs.knobs else ()
+    tables = facets(m.topology, served.row) if pairs.pins or pairs.knobs or pairs.bricks else ()
     searched = cells(m.topology, among) if least == 1 else None
     swell = m.opt.contact == ContactLaw.SOFT
     routine = Routine(served, pairs, m.opt.ccd_iterations, several, tables, searched, swell)

@@ -1,5 +1,5 @@
-"""Depth of a polyhedron of few faces and an ellipsoid or a cylinder that overlap: near which normal it is, by trying
-what touches of the polyhedron.
+"""Depth of a polyhedron of few faces and an ellipsoid, a cylinder or a box that overlap: near which normal it is, by
+trying what touches of the polyhedron.
 
 Along a unit normal n out of the polyhedron the two overlap by h(n) = max over its corners v of n . (v - c), c being the
 centre of the other, plus how far that reaches from there. If a face touches, the least h is at its normal. If an edge
@@ -7,7 +7,8 @@ does, the least is on the arc between the normals of its two faces, along which 
 two of Newton's method from several places lead there, or it is where the arc crosses the plane across a cylinder's
 axis, as its side touches. If a corner does, the other shape's own normal near it leads there.
 
-Which of these is lowest is hardly ever left open; a descent (`descent.py`) goes on from there to the exact normal.
+Which of these is lowest is hardly ever left open; a descent (`descent.py`) goes on from there to the exact normal. Of
+a box edges touch where arcs cross the planes across its axes, and its faces where corners do: those are all, and exact.
 """
 
 from typing import NamedTuple
@@ -32,8 +33,8 @@ ROOTS = 5  # steps for where corners are nearest to an ellipsoid
 
 
 class Knob(NamedTuple):
-    """An ellipsoid and a segment along its last axis, in the frame of the polyhedron: centre [3] (m), axes [3, 3] as
-    columns, semi-axes [3] and half the segment's length [] (m)."""
+    """An ellipsoid and segments along its axes, in the frame of the polyhedron: centre [3] (m), axes [3, 3] as columns,
+    semi-axes [3] and half the segments' lengths [3] (m): the last one's of a cylinder, all of a box."""
 
     centre: Array
     axes: Array
@@ -48,9 +49,10 @@ class Guess(NamedTuple):
     height: Array
 
 
-def half_length(form: Form) -> Array:
-    """Half the length [] (m) of a cylinder's axis, 0 of an ellipsoid's."""
-    return jnp.where(form.kind == GeomType.CYLINDER, form.scale[2], 0)
+def knob_of(form: Form, centre: Array, axes: Array) -> Knob:
+    """An ellipsoid, a cylinder or a box with a centre [3] (m) and axes [3, 3] as columns, in a polyhedron's frame."""
+    long = (form.kind == GeomType.BOX) | (form.kind == GeomType.CYLINDER) & (np.arange(3) == 2)
+    return Knob(centre, axes, form.round, jnp.where(long, form.scale, 0))
 
 
 class _Ridge(NamedTuple):
@@ -64,11 +66,25 @@ class _Ridge(NamedTuple):
 
 
 def lowest_of_features(facets: Facets, corner: Array, knob: Knob) -> Guess:
-    """Two unit normals out of a polyhedron with corners [v, 3] (m), one of which is near the lowest."""
+    """Two unit normals out of a polyhedron with corners [v, 3] (m), one of which is near the lowest of an ellipsoid or
+    a cylinder."""
+    return _lowest(facets, corner, knob, _edges(facets, knob), _corners(corner, knob))
+
+
+def lowest_of_box(facets: Facets, corner: Array, box: Knob) -> Guess:
+    """Two unit normals out of a polyhedron with corners [v, 3] (m), the first of which is the lowest of a box."""
+    on_edges = jnp.concatenate([_sides(facets, axis) for axis in box.axes.T])
+    return _lowest(facets, corner, box, on_edges, jnp.concatenate([box.axes.T, -box.axes.T]))
+
+
+def _lowest(facets: Facets, corner: Array, knob: Knob, on_edges: Array, at_corners: Array) -> Guess:
+    """The two lowest of the normals of faces, of some [n, 3] on the arcs of edges, all of these so many times, and of
+    any others [k, 3]."""
     faces = facets.normal
     over_faces = vector.dot(faces, facets.face[:, 0] - knob.centre[None]) + _reach(knob, faces)
-    on_edges, over_edges = _edges(facets, knob)
-    at_corners = _corners(corner, knob)
+    to_edge = facets.edge[:, 0] - knob.centre[None]
+    to_edge = jnp.concatenate([to_edge] * (len(on_edges) // len(to_edge)))
+    over_edges = vector.dot(on_edges, to_edge) + _reach(knob, on_edges)
     way = corner - knob.centre[None]
     over_corners = jnp.max(vector.dot(at_corners[:, None], way[None]), axis=1) + _reach(knob, at_corners)
     every, heights = jnp.concatenate([faces, on_edges, at_corners]), [over_faces, over_edges, over_corners]
@@ -78,11 +94,11 @@ def lowest_of_features(facets: Facets, corner: Array, knob: Knob) -> Guess:
 def _reach(knob: Knob, normal: Array) -> Array:
     """How far [n] (m) the other shape reaches from its centre along normals [n, 3], and as far against them."""
     local = vector.matvec_t(knob.axes[None], normal)
-    return knob.half * jnp.abs(local[:, 2]) + vector.norm(knob.round[None] * local)
+    return vector.dot(knob.half[None], jnp.abs(local)) + vector.norm(knob.round[None] * local)
 
 
-def _edges(facets: Facets, knob: Knob) -> tuple[Array, Array]:
-    """Normals [n, 3] that may be lowest where edges touch, and h there [n] (m)."""
+def _edges(facets: Facets, knob: Knob) -> Array:
+    """Normals [n, 3] that may be lowest where edges touch, on the arcs of all edges so many times."""
     one, other = facets.beside[:, 0], facets.beside[:, 1]
     cos = vector.dot(one, other)[:, None]
     across = other - cos * one
@@ -96,13 +112,15 @@ def _edges(facets: Facets, knob: Knob) -> tuple[Array, Array]:
         for _ in range(STEPS):
             angle = jnp.clip(angle - _newton(ridge, knob, angle), 0, ridge.angle)
         found.append(_on_arc(ridge, angle)[0])
-    axis = knob.axes[:, 2]
-    p, q = vector.dot(one, axis[None]), vector.dot(other, axis[None])
-    side = jnp.where((p * q < 0)[:, None], (one * q[:, None] - other * p[:, None]) * jnp.sign(q)[:, None], one)
-    found.append(side / safe_norm(side))
-    normal = jnp.concatenate(found)
-    way = jnp.concatenate([ridge.way] * len(found))
-    return normal, vector.dot(normal, way) + _reach(knob, normal)
+    return jnp.concatenate([*found, _sides(facets, knob.axes[:, 2])])
+
+
+def _sides(facets: Facets, axis: Array) -> Array:
+    """Where the arcs of edges cross the plane across an axis [3]: unit normals [e, 3], a face's where not."""
+    one, other = facets.beside[:, 0], facets.beside[:, 1]
+    p, q = (vector.dot(x, axis[None])[:, None] for x in (one, other))
+    crossing = jnp.where(p * q < 0, (one * q - other * p) * jnp.sign(q), one)
+    return crossing / safe_norm(crossing)
 
 
 def _on_arc(ridge: _Ridge, angle: Array) -> tuple[Array, Array]:
@@ -118,7 +136,7 @@ def _newton(ridge: _Ridge, knob: Knob, angle: Array) -> Array:
     across = knob.round[None] * n
     length = safe_norm(across)
     first = vector.dot(across, knob.round[None] * t)[:, None] / length
-    along = knob.half * jnp.sign(n[:, 2:])
+    along = knob.half[None, 2:] * jnp.sign(n[:, 2:])
     slope = vector.dot(ridge.way, tangent)[:, None] + first + along * t[:, 2:]
     height = vector.dot(ridge.way, normal)[:, None] + length + along * n[:, 2:]
     bend = (vector.dot(knob.round[None] * t, knob.round[None] * t)[:, None] - first * first) / length
@@ -133,8 +151,7 @@ def _corners(corner: Array, knob: Knob) -> Array:
     minus the least r^2 at which this is on the ellipsoid. Newton's method comes to it from below.
     """
     local = vector.matvec_t(knob.axes[None], corner - knob.centre[None])
-    drum = knob.half > 0
-    inside = jnp.where(drum & (np.arange(3) == 2), 0, local)
+    inside = jnp.where(knob.half[None] > 0, 0, local)
     round_or_far = jnp.where(knob.round > 0, knob.round, jnp.max(knob.round))[None]
     semi = round_or_far * round_or_far
     short, hot = vector.least(round_or_far[0])

@@ -16,7 +16,7 @@ from jaxsim.collision.convex.descent import descend
 from jaxsim.collision.convex.difference import Difference, difference
 from jaxsim.collision.convex.epa import epa
 from jaxsim.collision.convex.gjk import APART, OVERLAP, TRIANGLES, Simplex, gjk, largest
-from jaxsim.collision.convex.knobs import Guess, Knob, half_length, lowest_of_features
+from jaxsim.collision.convex.knobs import Guess, knob_of, lowest_of_box, lowest_of_features
 from jaxsim.collision.convex.locate import DEFAULT, Accuracy, Located, Search, corners_of_cores, locate, patches
 from jaxsim.collision.convex.rods import Facets, facets_of_prism, rod_meets
 from jaxsim.collision.convex.smoothed import ROUND, Aim, Lowest, aim, curved, height, is_curved, lowest
@@ -32,7 +32,8 @@ class Met(NamedTuple):
     drums: cylinders, whose caps are flat; curves: pairs with smooth sides, for which there is Newton's method; others:
     those for which GJK searches; hulls: those among them for which EPA does, if they overlap; bumps: those among these
     for which EPA is not exact; rods and pins: capsules with prisms and with meshes of few faces, of which all features
-    can be tried; pegs and knobs: ellipsoids and cylinders with these, which are tried if they overlap.
+    can be tried; pegs and knobs: ellipsoids and cylinders with these, blocks and bricks: boxes with these, which are
+    tried if they overlap.
     """
 
     drums: bool
@@ -44,6 +45,8 @@ class Met(NamedTuple):
     pins: bool
     pegs: bool
     knobs: bool
+    blocks: bool
+    bricks: bool
 
 
 def met(kinds: Iterable[tuple[int, ...]], few_faces: bool = False) -> Met:
@@ -53,12 +56,14 @@ def met(kinds: Iterable[tuple[int, ...]], few_faces: bool = False) -> Met:
     pins = pairs & {(GeomType.CAPSULE, GeomType.MESH)} if few_faces else set()
     pegs = pairs & {(GeomType.HFIELD, x) for x in ROUND}
     knobs = pairs & {(x, GeomType.MESH) for x in ROUND} if few_faces else set()
+    blocks = pairs & {(GeomType.HFIELD, GeomType.BOX)}
+    bricks = pairs & {(GeomType.BOX, GeomType.MESH)} if few_faces else set()
     curves = {x for x in pairs if curved(*x)}
     others = pairs - curves - rods - pins
-    hulls = others - pegs - knobs
+    hulls = others - pegs - knobs - blocks - bricks
     drums, bumps = any(GeomType.CYLINDER in x for x in pairs), any({*x} & {*ROUND} for x in hulls)
     sets = (curves, others, hulls)
-    return Met(drums, *map(bool, sets), bumps, *map(bool, (rods, pins, pegs, knobs)))
+    return Met(drums, *map(bool, sets), bumps, *map(bool, (rods, pins, pegs, knobs, blocks, bricks)))
 
 
 ANY = met(itertools.product(GeomType, repeat=2))
@@ -191,19 +196,19 @@ def on_mesh(a: Shape, b: Shape, facets: Facets, reach: Array) -> Search:
     return _of_feature(t.place[:, None] * axis[None], y, numbers, t.weight, normal, t.dist <= reach + a.data.radius)
 
 
-def around_prism(a: Shape, b: Shape, corner: Array) -> Guess:
+def around_prism(a: Shape, b: Shape, corner: Array, boxes: bool) -> Guess:
     """Where the feature may be that makes the depth of a prism with corners [6, 3] (m) and an ellipsoid or a cylinder,
-    if they overlap."""
+    or else a box, if they overlap."""
     shapes = difference(a, b)
-    knob = Knob(shapes.offset, shapes.rot, b.data.round, half_length(b.data))
-    return lowest_of_features(facets_of_prism(corner), corner, knob)
+    lowest = lowest_of_box if boxes else lowest_of_features
+    return lowest(facets_of_prism(corner), corner, knob_of(b.data, shapes.offset, shapes.rot))
 
 
-def around_mesh(a: Shape, b: Shape, facets: Facets) -> Guess:
-    """The same of an ellipsoid or a cylinder and a mesh with the given facets."""
+def around_mesh(a: Shape, b: Shape, facets: Facets, boxes: bool) -> Guess:
+    """The same of an ellipsoid or a cylinder, or else a box, and a mesh with the given facets."""
     shapes = difference(a, b)
-    centre = vector.matvec_t(shapes.rot, -shapes.offset)
-    guess = lowest_of_features(facets, b.data.point, Knob(centre, shapes.rot.T, a.data.round, half_length(a.data)))
+    knob = knob_of(a.data, vector.matvec_t(shapes.rot, -shapes.offset), shapes.rot.T)
+    guess = (lowest_of_box if boxes else lowest_of_features)(facets, b.data.point, knob)
     return guess._replace(normal=-vector.matvec(shapes.rot[None], guess.normal))
 
 
