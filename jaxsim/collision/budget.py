@@ -104,13 +104,15 @@ def _possible(t: Topology, flags: int, contacts: int, near: Mapping[str, int], s
     for kinds, index in groups(pairs, t):
         # where the centre of a plane lies says nothing of what is near it
         if kinds[0] not in FLAT and len(kinds) == 2:
-            # more room than slots, for pairs that are near and do not touch, or half as much more for those that have
-            # several contacts if they do; not all near pairs are of a rare kind, and where one linkage lies on another
-            # more are near than in each of them; a limp dog has twice as many near itself as a heap of loose things
+            # more room than slots, for pairs that are near and do not touch, or half as much for those with several
+            # contacts if they do, two thirds of meshes, more of which are near (bones of a limp humanoid); not all near
+            # pairs are of a rare kind, and where one linkage lies on another more are near than in each of them; a limp
+            # dog has twice as many near itself as a heap of loose things
             share = 1.0 if plan is None else min(1.0, 2 * len(index) / len(pairs))
             # but many meshes lie loose, and fill little of their boxes: near each are twice as many as touch it
             several = collider_of(t, kinds, 0)[1] >= SEVERAL and (plan is None or GeomType.MESH not in kinds)
-            room = scale * contacts * share * (0.75 if several else 3.5 if limp else 2.0 if tangled else 1.5)
+            flat = 1.0 if GeomType.MESH in kinds else 0.75
+            room = scale * contacts * share * (flat if several else 3.5 if limp else 2.0 if tangled else 1.5)
             least = _with_spare(near.get(group_name(kinds), 0))
             if limp:
                 least = max(least, 2 * SMALL_GROUP)

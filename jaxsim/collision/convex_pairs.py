@@ -5,7 +5,7 @@ apart, and few of the others overlap. So each part of the search is asked for wh
 follows it, which is differentiated, where pairs are not apart.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -46,6 +46,7 @@ from jaxsim.core.enums import GeomType
 from jaxsim.layout import where_asked
 
 Array = jax.Array
+T = TypeVar("T")
 
 RIVAL = 1.1  # times a depth: how high a normal that is nearly exact may be if a descent from it may lead lower
 
@@ -120,7 +121,7 @@ def convex_pairs(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: 
 
 
 def _by_polytopes(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: Array, asked: Array) -> Search:
-    """The features of those pairs [n] that are asked for and near, by GJK and EPA."""
+    """The features of those pairs [n] that are asked for and near, by GJK, and by all features or EPA if they overlap."""
 
     def first(tolerance: Array, a: Shape, b: Shape, reach: Array):
         return sift(*_whole(routine, a, b), reach, Accuracy(tolerance, routine.iterations))
@@ -131,23 +132,54 @@ def _by_polytopes(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance:
     pairs = routine.pairs
     known = where_asked(first)(asked, tolerance, a, b, reach)
     near = asked & (known.state != APART)
-    overlap, deepest = near & (known.state == OVERLAP), []
-    field, mesh = a.data.kind == GeomType.HFIELD, b.data.kind == GeomType.MESH
-    tried = [  # of all features
-        (field & jnp.any(b.data.round > 0, axis=1), pairs.pegs, True, False),
-        (mesh & jnp.any(a.data.round > 0, axis=1), pairs.knobs, False, False),
-        (field & (b.data.kind == GeomType.BOX), pairs.blocks, True, True),
-        (mesh & (a.data.kind == GeomType.BOX), pairs.bricks, False, True),
-    ]
-    tried = [(chosen, prisms, boxes) for chosen, there, prisms, boxes in tried if there]
+    overlap = near & (known.state == OVERLAP)
+    tried = _tried(routine, a, b, overlap)
+    by_epa, deepest = overlap, []
+    for chosen, _ in tried:
+        by_epa = by_epa & ~chosen
     if pairs.hulls:
-        others = overlap
-        for chosen, *_ in tried:
-            others = others & ~chosen
-        deepest.append((overlap, where_asked(second)(others, tolerance, a, b, known)))
-    for chosen, prisms, boxes in tried:
-        deepest.append((chosen, _around(routine, a, b, tolerance, overlap & chosen, prisms, boxes)))
+        deepest.append((overlap, where_asked(second)(by_epa, tolerance, a, b, known)))
+    if tried:
+        its = overlap & ~by_epa
+        deepest.append((its, _lowered(routine, a, b, tolerance, its, _chosen(tried))))
     return jax.vmap(apart_or)(known, _chosen(deepest))._replace(near=near)
+
+
+def _tried(routine: Routine, a: Shape, b: Shape, asked: Array) -> list[tuple[Array, Guess]]:
+    """For each kind of pairs of which all features can be tried: which pairs [n] those are, and what it leads to, if it
+    is asked [n]."""
+    field, mesh, pairs = a.data.kind == GeomType.HFIELD, b.data.kind == GeomType.MESH, routine.pairs
+    kinds = [  # whether there are any, which they are, whether with prisms and of boxes
+        (pairs.pegs, field & jnp.any(b.data.round > 0, axis=1), True, False),
+        (pairs.knobs, mesh & jnp.any(a.data.round > 0, axis=1), False, False),
+        (pairs.blocks, field & (b.data.kind == GeomType.BOX), True, True),
+        (pairs.bricks, mesh & (a.data.kind == GeomType.BOX), False, True),
+    ]
+
+    def guess(a: Shape, b: Shape, prisms: bool, boxes: bool) -> Guess:
+        whole = _whole(routine, a, b)
+        if prisms:
+            return around_prism(*whole, a.data.point[:PRISM], boxes)
+        return around_mesh(*whole, _facets(routine, b), boxes)
+
+    return [
+        (its, where_asked(lambda _, x, y, k=kind: guess(x, y, *k))(asked & its, None, a, b))
+        for there, its, *kind in kinds
+        if there
+    ]
+
+
+def _lowered(routine: Routine, a: Shape, b: Shape, tolerance: Array, asked: Array, known: Guess) -> Search:
+    """The features of those pairs [n] that are asked for: by descent from the lower normal of those that are known, and
+    from the other if that may lead lower."""
+
+    def lower(tolerance: Array, a: Shape, b: Shape, normal: Array) -> tuple[Search, Array]:
+        return from_guess(*_whole(routine, a, b), normal, Accuracy(tolerance, routine.iterations))
+
+    one, depth = where_asked(lower)(asked, tolerance, a, b, known.normal[:, 0])
+    again = asked & (known.height[:, 1] < RIVAL * depth)
+    other, depth2 = where_asked(lower)(again, tolerance, a, b, known.normal[:, 1])
+    return jax.vmap(where)(again & (depth2 < depth), other, one)
 
 
 def _by_newton(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: Array, asked: Array) -> Search:
@@ -186,29 +218,7 @@ def _on_meshes(routine: Routine, a: Shape, b: Shape, reach: Array, asked: Array)
     return found._replace(near=asked & found.near)
 
 
-def _around(routine: Routine, a: Shape, b: Shape, tolerance: Array, asked: Array, prisms: bool, boxes: bool) -> Search:
-    """The same of ellipsoids and cylinders, or else boxes, that overlap prisms, or else meshes of few faces: by trying
-    all features, and by descent from the best one and, if that may be lower, from another."""
-
-    def guess(_: None, a: Shape, b: Shape) -> Guess:
-        whole = _whole(routine, a, b)
-        if prisms:
-            return around_prism(*whole, a.data.point[:PRISM], boxes)
-        return around_mesh(*whole, _facets(routine, b), boxes)
-
-    def lower(tolerance: Array, a: Shape, b: Shape, normal: Array) -> tuple[Search, Array]:
-        return from_guess(*_whole(routine, a, b), normal, Accuracy(tolerance, routine.iterations))
-
-    known = where_asked(guess)(asked, None, a, b)
-    one, depth = where_asked(lower)(asked, tolerance, a, b, known.normal[:, 0])
-    if boxes:
-        return one
-    again = asked & (known.height[:, 1] < RIVAL * depth)
-    other, depth2 = where_asked(lower)(again, tolerance, a, b, known.normal[:, 1])
-    return jax.vmap(where)(again & (depth2 < depth), other, one)
-
-
-def _chosen(ways: list[tuple[Array, Search]]) -> Search:
+def _chosen(ways: list[tuple[Array, T]]) -> T:
     """Of each pair [n] what the last of some ways [n] that are its own found; the first where none is."""
     found = ways[0][1]
     for its, way in ways[1:]:

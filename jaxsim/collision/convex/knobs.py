@@ -43,7 +43,8 @@ class Knob(NamedTuple):
 
 
 class Guess(NamedTuple):
-    """Two unit normals [2, 3], not near each other, and h there [2] (m), the lower one first."""
+    """Two unit normals [2, 3], not near each other, and h there [2] (m), the lower one first; that of the second is the
+    largest number where the first is exact."""
 
     normal: Array
     height: Array
@@ -74,7 +75,9 @@ def lowest_of_features(facets: Facets, corner: Array, knob: Knob) -> Guess:
 def lowest_of_box(facets: Facets, corner: Array, box: Knob) -> Guess:
     """Two unit normals out of a polyhedron with corners [v, 3] (m), the first of which is the lowest of a box."""
     on_edges = jnp.concatenate([_sides(facets, axis) for axis in box.axes.T])
-    return _lowest(facets, corner, box, on_edges, jnp.concatenate([box.axes.T, -box.axes.T]))
+    found = _lowest(facets, corner, box, on_edges, jnp.concatenate([box.axes.T, -box.axes.T]))
+    exact = jnp.where(np.arange(2) == 0, found.height, jnp.finfo(found.height.dtype).max)
+    return found._replace(height=exact)
 
 
 def _lowest(facets: Facets, corner: Array, knob: Knob, on_edges: Array, at_corners: Array) -> Guess:

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +24,7 @@ from jaxsim.collision.shape import NO_CONTACT, Shape, safe_norm
 from jaxsim.core.enums import GeomType
 
 Array = jax.Array
+T = TypeVar("T")
 
 
 class Met(NamedTuple):
@@ -245,8 +246,8 @@ def penetration_at(a: Shape, b: Shape, located: Located, corner: Array, drums: b
     )  # fmt: skip
 
 
-def where(here: Array, one: Search, other: Search) -> Search:
-    """One search's result where a condition [] holds, else the other's."""
+def where(here: Array, one: T, other: T) -> T:
+    """One result of a search where a condition [] holds, else the other's."""
     return jax.tree.map(lambda x, y: jnp.where(here, x, y), one, other)
 
 
