@@ -121,7 +121,7 @@ def convex_pairs(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: 
 
 
 def _by_polytopes(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: Array, asked: Array) -> Search:
-    """The features of those pairs [n] that are asked for and near, by GJK, and by all features or EPA if they overlap."""
+    """The features of those pairs [n] that are asked for and near, by GJK, and all features or EPA if they overlap."""
 
     def first(tolerance: Array, a: Shape, b: Shape, reach: Array):
         return sift(*_whole(routine, a, b), reach, Accuracy(tolerance, routine.iterations))
