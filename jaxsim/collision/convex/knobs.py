@@ -27,7 +27,7 @@ from jaxsim.core.enums import GeomType
 Array = jax.Array
 
 ALONG = (0.25, 0.75)  # where on arcs Newton's method starts
-STEPS = 2
+STEPS = 2  # of it, from each place
 SAME = 0.98  # cosine of the angle within which two normals are near the same
 ROOTS = 5  # steps for where corners are nearest to an ellipsoid
 
