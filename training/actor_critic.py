@@ -46,21 +46,29 @@ class Windowed(Experiment):
 class ActorCritic:
     """A policy and a critic on an environment of one world."""
 
-    def __init__(self, config: Any, env: Any):
+    def __init__(self, config: Any, env: Any, policy: type = networks.Policy, critic: type = networks.Critic):
         self.config, self.length = config, config.episode_length or env.episode_length
         env, self.models = variants.wrapped(env, config.randomise, config.worlds, config.seed)
         self.env: envs.Wrapper = envs.AutoReset(envs.Episode(env, self.length))
-        self.policy = networks.Policy(config.network, env.action_size)
-        self.critic = networks.Critic(config.network)
+        self.policy = policy(config.network, env.action_size)
+        self.critic = critic(config.network)
         self.steps = config.worlds * config.unroll  # of the environment in an iteration
         self.iterations = -(-config.steps // self.steps)
 
-    def begin(self, key: Array) -> tuple[dict[str, Any], normalise.Moments, collect.Worlds, Array]:
-        """Parameters of policy and critic, moments of observations, worlds, and a key for what follows."""
+    def begin(self, key: Array, *actions: Array) -> tuple[dict[str, Any], normalise.Moments, collect.Worlds, Array]:
+        """Parameters of policy and critic, moments of observations, worlds, and a key for what follows.
+
+        Args:
+            key: of all random numbers.
+            actions: of one world, such as the critic reads beside observations.
+        """
         key, of_policy, of_critic, of_worlds = jax.random.split(key, 4)
         worlds = collect.begin(self.env, jax.random.split(of_worlds, self.config.worlds), self.models, self.length)
         obs = worlds.state.obs
-        params = {"policy": self.policy.init(of_policy, obs[0]), "critic": self.critic.init(of_critic, obs[0])}
+        params = {
+            "policy": self.policy.init(of_policy, obs[0]),
+            "critic": self.critic.init(of_critic, obs[0], *actions),
+        }
         return params, normalise.begin(obs.shape[-1], obs.dtype), worlds, key
 
     def act(self, state: Any, obs: Array) -> Array:
@@ -70,7 +78,7 @@ class ActorCritic:
     def sample(self, params: Any, moments: normalise.Moments, obs: Array, key: Array) -> tuple[Array, Array]:
         """Actions [worlds, nu] for observations [worlds, n], before they are squashed and after."""
         mean, log_std = self._policy(params, moments, obs)
-        raw = networks.sample(key, mean, log_std[None])
+        raw = networks.sample(key, mean, log_std)
         return raw, self._squash(raw)
 
     def values(self, params: Any, moments: normalise.Moments, steps: collect.Steps) -> tuple[Array, Array]:

@@ -20,6 +20,7 @@ class Steps(NamedTuple):
     done: Array  # 1 where an episode ended, by itself or by its limit of time
     terminated: Array  # 1 where it ended by itself
     following: Array  # the observation after the step, before any reset [n]
+    slopes: Array | None = None  # of the reward and `following` with respect to the squashed actions [1 + n, nu]
 
 
 class Episodes(NamedTuple):
@@ -59,6 +60,7 @@ def collect(
     length: int,
     *,
     remat: bool = False,
+    slopes: bool = False,
 ) -> tuple[Worlds, Steps, dict[str, Array]]:
     """Step all worlds `length` times.
 
@@ -69,6 +71,7 @@ def collect(
         key: of the actions.
         length: number of steps.
         remat: whether reverse mode keeps of a step what it read only, and computes the rest again.
+        slopes: whether the derivatives of each step with respect to its actions are wanted.
 
     Returns:
         The worlds, the steps, and the sums over ended episodes: return, length, count.
@@ -77,14 +80,30 @@ def collect(
     def one(carry, key):
         (state, episodes, models), sums = carry
         raw, action = act(state.obs, key)
-        after = env.step(state, action, models)
+        after, slope = _stepped(env, state, action, models) if slopes else (env.step(state, action, models), None)
         done, truncated = after.done, after.info["truncation"]
         episodes = Episodes(episodes.score + after.reward, episodes.length + 1)
         ended = jnp.stack([(x * done).sum() for x in (*episodes, jnp.ones_like(done))])
         fresh = jax.tree.map(lambda x: x * (1 - done), episodes)
-        steps = Steps(state.obs, raw, after.reward, done, done * (1 - truncated), after.info["final_obs"])
+        steps = Steps(state.obs, raw, after.reward, done, done * (1 - truncated), after.info["final_obs"], slope)
         return (Worlds(after, fresh, models), sums + ended), steps
 
     start = worlds, jnp.zeros(3, worlds.state.reward.dtype)
     (worlds, sums), steps = lax.scan(jax.checkpoint(one) if remat else one, start, jax.random.split(key, length))
     return worlds, steps, dict(zip(("return", "length", "episodes"), sums))
+
+
+def _stepped(env: Any, state: Any, action: Array, models: Any) -> tuple[Any, Array]:
+    """The State after a step, and its `Steps.slopes` [worlds, 1 + n, nu]: all worlds along one action at a time."""
+
+    def step(action: Array) -> tuple[Array, Any]:
+        after = env.step(state, action, models)
+        return jnp.concatenate([after.reward[:, None], after.info["final_obs"]], 1), after
+
+    def along(direction: Array) -> tuple[Array, Any]:
+        _, slope, after = jax.jvp(step, (action,), (jnp.broadcast_to(direction, action.shape),), has_aux=True)
+        return slope, after
+
+    directions = jnp.eye(action.shape[-1], dtype=action.dtype)[:, None]
+    slopes, after = jax.vmap(along, out_axes=(-1, None))(directions)
+    return after, slopes

@@ -24,6 +24,7 @@ from jaxsim.viewer import Trajectory, write_player
 from training import hosts, loop, run, variants
 from training.config import ConfigError
 from training.experiment import Experiment, Task
+from training.sharing import SHARED
 
 Array = jax.Array
 
@@ -92,7 +93,8 @@ def finish(learner: Any, state: Any, config: Experiment, folder: Path, worlds: i
     if not hosts.first():
         return
     # what a policy is made of; the worlds are shared between hosts
-    state = jax.device_put(jax.device_get(state._replace(worlds=None)), jax.local_devices()[0])
+    state = state._replace(**{name: None for name in SHARED if name in state._fields})
+    state = jax.device_put(jax.device_get(state), jax.local_devices()[0])
     found, motion = evaluate(learner, state, learner.length, worlds, seed)
     if config.randomise:
         varied, _ = evaluate(learner, state, learner.length, worlds, seed, config.randomise)

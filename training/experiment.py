@@ -44,7 +44,7 @@ class Experiment:
 
     by: ClassVar[str]  # name of the algorithm
 
-    algorithm: str = field(metadata=about("ppo, shac, ars, ags or cem"))
+    algorithm: str = field(metadata=about("ppo, shac, mage, ars, ags or cem"))
     env: Task = field(metadata=about("the task and its constants"))
     worlds: int = setting(1024, "worlds in parallel", least=1)
     steps: int = setting(1_000_000, "steps of the environment in all", least=1)

@@ -107,7 +107,7 @@ class Learner(ActorCritic):
         advantage = advantages(reward, value, after, steps.done, steps.terminated, config.discount, config.trace)
         obs = normalise.normalise(state.moments, steps.obs)
         mean, log_std = networks.apply(self.policy, state.params["policy"], obs)
-        log_prob = networks.log_prob(steps.raw, mean, log_std[None, None])
+        log_prob = networks.log_prob(steps.raw, mean, log_std)
         batch = Batch(obs, steps.raw, log_prob, _normalised(advantage), advantage + value)
         explained = 1 - advantage.var() / (batch.target.var() + 1e-8)
         return jax.tree.map(in_one_row, batch), explained
@@ -123,12 +123,12 @@ class Learner(ActorCritic):
     def _loss(self, params: Any, batch: Batch) -> tuple[Array, dict[str, Array]]:
         config = self.config
         mean, log_std = networks.apply(self.policy, params["policy"], batch.obs)
-        change = networks.log_prob(batch.raw, mean, log_std[None]) - batch.log_prob
+        change = networks.log_prob(batch.raw, mean, log_std) - batch.log_prob
         ratio = jnp.exp(change)
         clipped = jnp.clip(ratio, 1 - config.clip, 1 + config.clip)
         policy = -jnp.minimum(ratio * batch.advantage, clipped * batch.advantage).mean()
         value = jnp.square(networks.apply(self.critic, params["critic"], batch.obs) - batch.target).mean()
-        entropy = networks.entropy(config.network.squash, batch.raw, mean, log_std[None]).mean()
+        entropy = networks.entropy(config.network.squash, batch.raw, mean, log_std).mean()
         loss = policy + config.value_weight * value - config.entropy_weight * entropy
         kl = (ratio - 1 - change).mean()  # an estimate that is never negative
         clip_fraction = (jnp.abs(ratio - 1) > config.clip).astype(ratio.dtype).mean()

@@ -17,7 +17,7 @@ from training import hosts
 from training.config import ConfigError
 from training.experiment import Experiment
 
-ALGORITHMS = {"ppo": "PPO", "shac": "SHAC", "ars": "ARS", "ags": "AGS", "cem": "CEM"}  # module: its settings
+ALGORITHMS = {name: name.upper() for name in ("ppo", "shac", "mage", "ars", "ags", "cem")}  # module: its settings
 FILE = "config.yaml"
 MAY_CHANGE = ("steps", "checkpoint_seconds", "report_seconds", "tensorboard")  # when a run is continued
 

@@ -119,7 +119,7 @@ class Learner(ActorCritic):
         begins = jnp.concatenate([jnp.ones_like(steps.done[:1]), steps.done[:-1]])  # sums begin here
         happened = lax.stop_gradient((worlds, steps, ended))
         mean, log_std = self._policy(params, state.moments, happened[1].obs)
-        entropy = networks.entropy(self.config.network.squash, happened[1].raw, mean, log_std[None, None]).mean()
+        entropy = networks.entropy(self.config.network.squash, happened[1].raw, mean, log_std).mean()
         return -(begins * returns).mean() - self.config.entropy_weight * entropy, happened
 
     def _returns(self, state: State, steps: collect.Steps, trace: float) -> Array:

@@ -16,6 +16,8 @@ from training.experiment import Experiment
 
 Array = jax.Array
 
+SHARED = ("worlds", "replay")  # fields of a state of which each device has its part, along the first axis
+
 
 def device_count(config: Experiment) -> int:
     """How many devices share the worlds: those asked for, or as many as can do it equally."""
@@ -32,7 +34,7 @@ def device_count(config: Experiment) -> int:
 class Program:
     """The compiled parts of a training.
 
-    A state is a named tuple in which the field `worlds` is shared between devices and all else is whole on each.
+    A state is a named tuple in which the fields SHARED are shared between devices and all else is whole on each.
 
     Args:
         learner: has `init(key)`, and `iteration(state)` for one device's part of a state, which gives the next state
@@ -43,7 +45,7 @@ class Program:
     def __init__(self, learner: Any, count: int):
         self.shapes = jax.eval_shape(learner.init, jax.random.key(0))
         mesh = devices.shared(count).mesh
-        split = {"worlds": PartitionSpec(devices.WORLDS)}
+        split = {name: PartitionSpec(devices.WORLDS) for name in SHARED}
         specs = type(self.shapes)(*(split.get(name, PartitionSpec()) for name in self.shapes._fields))
         places = jax.tree.map(lambda spec: NamedSharding(mesh, spec), specs)
         self._init = jax.jit(lambda seed: _strong(learner.init(jax.random.key(seed))), out_shardings=places)

@@ -23,6 +23,7 @@ from training.experiment import Task  # noqa: E402
 SETTINGS = {
     "ppo": {"unroll": 10, "minibatches": 4, "learning_rate": 3e-3, "discount": 0.95},
     "shac": {"unroll": 10, "actor_rate": 1e-2, "critic_epochs": 4, "discount": 0.95},
+    "mage": {"unroll": 10, "updates": 32, "batch": 128, "kept": 6400, "warm_up": 640, "rate": 3e-3, "discount": 0.95},
     "ars": {"rate": 0.1, "noise": 0.1},
     "ags": {"rate": 0.05},
     "cem": {"best": 8},

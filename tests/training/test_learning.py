@@ -10,7 +10,7 @@ from run_point_mass import learner
 from training import networks
 from training.sharing import Program
 
-ITERATIONS = {"ppo": 40, "shac": 30, "ars": 30, "ags": 30, "cem": 40}
+ITERATIONS = {"ppo": 40, "shac": 30, "mage": 30, "ars": 30, "ags": 30, "cem": 40}
 
 
 @pytest.mark.parametrize("algorithm", ITERATIONS)

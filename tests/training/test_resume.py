@@ -70,11 +70,11 @@ def test_a_killed_training_ends_with_the_same_bits(tmp_path, float32):
     assert [line["iteration"] for line in parts] == list(range(1, 41)) and parts == whole
 
 
-@pytest.mark.parametrize("algorithm", ["shac", "ars", "ags", "cem"])
+@pytest.mark.parametrize("algorithm", ["shac", "mage", "ars", "ags", "cem"])
 def test_an_interrupted_training_ends_with_the_same_bits(algorithm, tmp_path, monkeypatch, float32):
     """Interrupted in its fourth iteration of six, after the checkpoint of the third."""
     count = 6
-    steps = count * 64 * (10 if algorithm == "shac" else 20)
+    steps = count * 64 * (10 if algorithm in ("shac", "mage") else 20)
     made, config = learner(algorithm, steps=steps, checkpoint_seconds=0.0)
     program = Program(made, 2)
     expected, iterate = program.init(0), program.compile()

@@ -61,6 +61,7 @@ def test_a_run_from_beginning_to_end(experiment, tmp_path, capsys):
 MISTAKES = {  # of an option, and what was meant
     "ppo": ("clp", "clip"),
     "shac": ("actor_rat", "actor_rate"),
+    "mage": ("slope_weigth", "slope_weight"),
     "ars": ("nose", "noise"),
     "ags": ("state_limits", "state_limit"),
     "cem": ("deviatoin", "deviation"),
