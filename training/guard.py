@@ -11,6 +11,7 @@ import numpy as np
 
 import jaxsim as js
 from training.checkpoint import Checkpoints
+from training.sharing import SHARED
 
 Array = jax.Array
 
@@ -25,9 +26,9 @@ def _finite(tree: Any) -> Array:
 
 
 def watched(state: Any) -> dict[str, Any]:
-    """What must be finite by name: all of a state but the physics, which may hold infinite limits."""
+    """What must be finite by name: all of a state but the physics, which may hold infinite limits, and a replay."""
     worlds = state.worlds.state
-    parts = {k: v for k, v in state._asdict().items() if k != "worlds"}
+    parts = {k: v for k, v in state._asdict().items() if k not in SHARED}
     named = parts | {"observations": worlds.obs, "rewards": worlds.reward, "positions": _positions(worlds.data)}
     flat = jax.tree_util.tree_flatten_with_path(named)[0]
     return {
@@ -55,12 +56,17 @@ def check(env: Any, before: Any, after: Any, metrics: Mapping[str, float], itera
     bad += [name for name, x in metrics.items() if not np.isfinite(x)]
     place = folder / "not_finite"
     with contextlib.closing(Checkpoints(place)) as kept:
-        kept.save(iteration - 1, before)
+        kept.save(iteration - 1, _again(before, after))
     shown = ", ".join(bad[:6]) + (f", ... {len(bad) - 6} more" if len(bad) > 6 else "")
     raise NotFinite(
         f"iteration {iteration} gave numbers that are not finite: {shown}\n{_diagnosed(env, after)}\n"
         f"the state before that iteration, from which it fails again, is in {place}"
     )
+
+
+def _again(before: Any, after: Any) -> Any:
+    """The state before an iteration, whose replay the iteration took over: it will put the same steps into it again."""
+    return before._replace(replay=after.replay) if "replay" in before._fields else before
 
 
 def _positions(data: Any) -> Any:

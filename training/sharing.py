@@ -57,9 +57,14 @@ class Program:
         )
 
     def compile(self) -> Callable[[Any], tuple[Any, dict[str, Array]]]:
-        """The iteration as a compiled program, which never compiles again."""
+        """The iteration as a compiled program, which never compiles again; it takes over a state's `replay`."""
+
+        def part(replay: Any, rest: Any) -> tuple[Any, dict[str, Array]]:
+            return self._part(rest._replace(replay=replay) if "replay" in rest._fields else rest)
+
         places = self._places, None  # named: empty arrays come out elsewhere otherwise, and the next call refuses them
-        return jax.jit(self._part, out_shardings=places).lower(self.like()).compile()
+        whole = jax.jit(part, donate_argnums=0, out_shardings=places).lower(*_apart(self.like())).compile()
+        return lambda state: whole(*_apart(state))
 
     def init(self, seed: int) -> Any:
         """The state before the first iteration."""
@@ -76,6 +81,13 @@ def mean_over_devices(tree: Any) -> Any:
     """The means over devices of numbers of one type, as one exchange: each waits for the slowest device."""
     row, back = ravel_pytree(tree)
     return back(lax.pmean(row, devices.WORLDS))
+
+
+def _apart(state: Any) -> tuple[Any, Any]:
+    """The replay of a state, which is too large to be copied in each iteration, and the rest."""
+    if "replay" not in state._fields:
+        return None, state
+    return state.replay, state._replace(replay=None)
 
 
 def _strong(tree: Any) -> Any:

@@ -128,3 +128,17 @@ def test_numbers_that_are_not_finite_stop_it(tmp_path, float32):
         before = saved.latest()
     assert before is not None and f"iteration {before + 1} " in text
     assert len(lines(tmp_path)) == before  # the bad one was not counted
+
+
+def test_a_failure_is_repeated_from_a_replay_that_was_taken_over(tmp_path, float32):
+    """The saved state fails again, in the same iteration, though that one had already written into its replay."""
+    made, config = learner("mage", fault=1.5, steps=STEPS)
+    with pytest.raises(guard.NotFinite, match="rewards") as stopped:
+        loop.train(made, config, tmp_path)
+    number = int(str(stopped.value).split()[1])
+    program = Program(made, 2)
+    with contextlib.closing(Checkpoints(tmp_path / "not_finite")) as kept:
+        before = kept.restore(number - 1, program.like())
+    assert int(before.taken) == (number - 1) * config.unroll
+    after, metrics = program.compile()(before)
+    assert not np.isfinite(metrics["reward"]) and int(after.taken) == number * config.unroll
