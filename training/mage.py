@@ -49,7 +49,7 @@ class MAGE(Experiment):
     rate: float = setting(3e-4, "learning rate", above=0)
     discount: float = setting(0.99, "of the next step's reward", least=0)
     reward_scale: float = setting(1.0, "factor of rewards in training", above=0)
-    slope_weight: float = setting(1.0, "of the error of the critics' derivatives beside that of their values", least=0)
+    slope_weight: float = setting(1.0, "of the errors of the critics' derivatives beside those of values", least=0)
     slope_limit: float = setting(10.0, "largest norm of a derivative that they learn; longer ones are cut", above=0)
     entropy: float = setting(-1.0, "of each action, which the temperature is to keep")
     temperature: float = setting(0.2, "of entropy, at the beginning", above=0)
@@ -58,10 +58,11 @@ class MAGE(Experiment):
     def problems(self) -> list[str]:
         """What does not fit together."""
         found = super().problems()
-        if self.devices and self.batch % self.devices:
-            found.append(f"batch is {self.batch}, which {self.devices} devices cannot share equally")
         if self.kept < self.worlds * self.unroll:
             found.append(f"kept is {self.kept}, less than the {self.worlds * self.unroll} steps of an iteration")
+        least, most = map(math.exp, networks.LOG_STD)
+        if not least < self.network.deviation < most:
+            found.append(f"deviation is {self.network.deviation:g}; it must be in {least:.2g} to {most:.2g}")
         return found
 
     @property
@@ -142,7 +143,7 @@ class Learner(ActorCritic):
             return learnt, jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(learn, learnt)[1])
 
         learnt, found = lax.cond(taken * config.worlds > config.warm_up, learn, wait, state.learnt)
-        metrics = {name: x.mean() for name, x in found.items()}
+        metrics = {name: x.mean() for name, x in found.items()}  # 0 where nothing was learnt yet
         metrics["reward"] = lax.pmean(steps.reward.mean(), WORLDS)
         return State(learnt, moments, worlds, kept, taken, key), metrics | lax.psum(ended, WORLDS)
 

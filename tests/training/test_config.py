@@ -74,6 +74,12 @@ def test_what_does_not_fit_together_or_is_missing(tmp_path):
     path = written(tmp_path, "algorithm: ppo\nenv: {name: cart_pole_swing_up}\nworlds: 3\n")
     with pytest.raises(config.ConfigError, match="worlds x unroll is 15, no multiple of the 8 minibatches"):
         run.read("ppo", path, {"unroll": "5"})
+    mage = written(tmp_path, "algorithm: mage\nenv: {name: hopper_hop}\nworlds: 4\nkept: 31")
+    with pytest.raises(config.ConfigError, match="kept is 31, less than the 32 steps of an iteration"):
+        run.read("mage", mage, {})
+    with pytest.raises(config.ConfigError, match="deviation is 8; it must be in 0.0067 to 7.4"):
+        run.read("mage", mage, {"kept": "32", "network.deviation": "8"})
+    path = written(tmp_path, "algorithm: ppo\nenv: {name: cart_pole_swing_up}\nworlds: 3\n")
     with pytest.raises(config.ConfigError, match="is an experiment of ppo: python"):
         run.read("shac", path, {})
     with pytest.raises(config.ConfigError, match="no algorithm 'pppo'; did you mean 'ppo'"):
