@@ -77,7 +77,7 @@ def test_what_does_not_fit_together_or_is_missing(tmp_path):
     mage = written(tmp_path, "algorithm: mage\nenv: {name: hopper_hop}\nworlds: 4\nkept: 31")
     with pytest.raises(config.ConfigError, match="kept is 31, less than the 32 steps of an iteration"):
         run.read("mage", mage, {})
-    with pytest.raises(config.ConfigError, match="deviation is 8; it must be in 0.0067 to 7.4"):
+    with pytest.raises(config.ConfigError, match=r"deviation is 8; it must be in 0\.0067 to 7\.4"):
         run.read("mage", mage, {"kept": "32", "network.deviation": "8"})
     path = written(tmp_path, "algorithm: ppo\nenv: {name: cart_pole_swing_up}\nworlds: 3\n")
     with pytest.raises(config.ConfigError, match="is an experiment of ppo: python"):
