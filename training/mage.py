@@ -142,7 +142,7 @@ class Learner(ActorCritic):
         def wait(learnt: Learnt) -> tuple[Learnt, dict[str, Array]]:
             return learnt, jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(learn, learnt)[1])
 
-        learnt, found = lax.cond(taken * config.worlds > config.warm_up, learn, wait, state.learnt)
+        learnt, found = lax.cond(taken > config.warm_up // config.worlds, learn, wait, state.learnt)
         metrics = {name: x.mean() for name, x in found.items()}  # 0 where nothing was learnt yet
         metrics["reward"] = lax.pmean(steps.reward.mean(), WORLDS)
         return State(learnt, moments, worlds, kept, taken, key), metrics | lax.psum(ended, WORLDS)
@@ -151,7 +151,7 @@ class Learner(ActorCritic):
         self, params: Any, moments: normalise.Moments, worlds: collect.Worlds, taken: Array, key: Array
     ) -> tuple[collect.Worlds, Taken, dict[str, Array]]:
         """One iteration's steps, with random actions in the beginning."""
-        at_random = taken * self.config.worlds < self.config.warm_up
+        at_random = taken < -(-self.config.warm_up // self.config.worlds)  # a product with all worlds could overflow
 
         def act(obs: Array, key: Array) -> tuple[Array, Array]:
             of_policy, uniform = jax.random.split(key)
