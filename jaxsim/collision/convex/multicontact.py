@@ -19,7 +19,7 @@ from jaxsim.collision.convex.clip import clip, corners, following
 from jaxsim.collision.convex.features import EDGE_COS, FACE_COS, Features, corners_of, features, most_corners
 from jaxsim.collision.convex.form import Library
 from jaxsim.collision.convex.penetration import Penetration
-from jaxsim.collision.convex.polygons import at_index
+from jaxsim.collision.convex.polygons import SIDES, at_index
 from jaxsim.collision.convex.quadrilateral import largest_quadrilateral
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape, first_true, pick
 from jaxsim.core.enums import GeomType as G
@@ -84,7 +84,8 @@ def multicontact(
     count = jnp.where(lies, count2, 2)
     other = jnp.where(lies, normals[1], -up)
 
-    chosen, wanted = _choose(*lax.stop_gradient((polygon, sides, up)), count, nsides, margin)
+    cap = lies & jnp.any(both.data.kind == G.CYLINDER)
+    chosen, wanted = _choose(*lax.stop_gradient((polygon, sides, up)), count, nsides, margin, cap)
     point = _points(polygon, count, sides, nsides, (up, other), chosen)
     return _contacts(point, wanted, (sides[0], up, other), meeting.kind, found, (origin, middle))
 
@@ -172,7 +173,7 @@ def _edge(one: Features, two: Features, edge: Array, most: int) -> Array:
 # stage 2
 
 
-def _choose(polygon: Array, sides: Array, up: Array, count: Array, nsides: Array, margin: Array):
+def _choose(polygon: Array, sides: Array, up: Array, count: Array, nsides: Array, margin: Array, cap: Array):
     """Slot, cut [4] (see `clip.Ring`) and place [4, 3] of the corners that stay, and whether [4] each is one."""
     axes = _axes(up)
     local, flat = (jnp.sum((x - sides[:1])[:, None] * axes[None], axis=-1) for x in (polygon, sides))
@@ -180,8 +181,9 @@ def _choose(polygon: Array, sides: Array, up: Array, count: Array, nsides: Array
     ring = clip(local, count, flat[:, :2], nsides)
     found = corners(ring, height)
     places = ring.ends[:, 0]
+    whole = cap & (found.total == SIDES)  # a cylinder's cap as it is
     four = largest_quadrilateral(
-        lambda i: at_index(places, at_index(found.slot, i)), found.total, 16 * len(places), up.dtype
+        lambda i: at_index(places, at_index(found.slot, i)), found.total, 16 * len(places), up.dtype, level=whole
     )
     slot = at_index(found.slot, jnp.minimum(four, len(places) - 1))
     ends, many = _ends(at_index(places, found.slot[:4]), found.total), (count == 2) & (found.total > 2)

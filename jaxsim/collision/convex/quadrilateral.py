@@ -29,7 +29,12 @@ FIRST = np.arange(4, dtype=np.int32)
 
 
 def largest_quadrilateral(
-    point: Callable[[Array], Array], count: Array, steps: int, dtype, with_first: bool = False
+    point: Callable[[Array], Array],
+    count: Array,
+    steps: int,
+    dtype,
+    with_first: bool = False,
+    level: Array | None = None,
 ) -> Array:
     """Which corners [4] of a polygon of `count` [] corners to keep; the first four if there are no more.
 
@@ -38,9 +43,12 @@ def largest_quadrilateral(
         steps: at most this many are made.
         dtype: of the places.
         with_first: the first corner is kept, the walk ends where a would move on.
+        level: whether [] a corner moves on where the area stays as it is, too. In a regular polygon that leads to a
+            square, and the walk without it to less; MuJoCo's rounding does the one or the other.
     """
     last = 1 if with_first else count
     tie = 1e-12 if dtype == jnp.float64 else 1e-5
+    more = 1 + tie if level is None else jnp.where(level, 1 - tie, 1 + tie).astype(dtype)
 
     def unfinished(state):
         step, corner = state[:2]
@@ -55,7 +63,7 @@ def largest_quadrilateral(
         there = jnp.where(moves[:, None], point(jnp.minimum(new, count - 1)[None]), place)
         found = _area(there)
         forced = what >= SHIFT_A
-        better = ~forced & (found > best * (1 + tie))
+        better = ~forced & (found > best * more)
         moved = better | forced
         follows = _after(what, better, corner, trial)
         corner, place = jnp.where(moved, trial, corner), jnp.where(moved, there, place)
