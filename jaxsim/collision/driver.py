@@ -25,9 +25,9 @@ from jaxsim.collision.params import PairParams, pair_params
 from jaxsim.collision.plane_pairs import has_many_vertices, on_planes
 from jaxsim.collision.sdf.collider import fields_met
 from jaxsim.collision.sdf.contact import sdf_contacts
-from jaxsim.collision.sdf.mesh import mesh_contacts
+from jaxsim.collision.sdf.mesh import mesh_contacts, triangle_contact
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape
-from jaxsim.collision.shapes import formed, shapes_of
+from jaxsim.collision.shapes import Index, formed, shapes_of
 from jaxsim.collision.slots import ContactSlots, fill_slots, fixed_pairs, group_budget, less_gap, pairs_of
 from jaxsim.collision.sphere_pairs import have_few_faces, spheres_on_meshes
 from jaxsim.collision.table import Collider
@@ -160,12 +160,12 @@ def _tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
     for large in (False, True):
         those = [i for i in general if any(is_large(t, int(g)) for g in tests[i].among) == large]
         found.update(zip(those, _convex_tested(m, d, [tests[i] for i in those])))
-    for collider in (sdf_contacts, mesh_contacts):
+    for collider in (sdf_contacts, mesh_contacts, triangle_contact):
         those = [i for i, x in enumerate(tests) if _collider(m, x.kinds) is collider]
         if those:
             some = [tests[i] for i in those]
             among = np.unique(np.concatenate([x.among for x in some]))
-            found.update(zip(those, _split(fields_met(m, d, collider, [x.geoms for x in some], among), some)))
+            found.update(zip(those, _split(fields_met(m, d, collider, [_sides(x) for x in some], among), some)))
     for i, x in enumerate(tests):
         if i in found:
             continue
@@ -178,6 +178,13 @@ def _tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
             a = a if x.prisms is None else x.prisms
             found[i] = jax.vmap(_collider(m, x.kinds))(a, b, x.reach)
     return [_in_reach(found[i], x, _count(m, x.kinds)) for i, x in enumerate(tests)]
+
+
+def _sides(tests: _Tests) -> tuple[Index | Shape, Index]:
+    """The geoms of tests, or the triangles on top of prisms and the geoms."""
+    top = tests.prisms
+    first = tests.geoms[0] if top is None else top._replace(data=top.data.point[:, PRISM // 2 :])
+    return first, tests.geoms[1]
 
 
 def _collider(m: Model, kinds: Kinds) -> Collider:

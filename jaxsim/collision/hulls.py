@@ -10,6 +10,8 @@ from jaxsim.core.enums import GeomType
 from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology, per_topology
 
+HULLED = (GeomType.MESH, GeomType.SDF)  # types of geoms that have a mesh
+
 
 def hulls(m: Model, geom: np.ndarray) -> Hull:
     """The hulls of mesh geoms [n], filled up to the size of the largest."""

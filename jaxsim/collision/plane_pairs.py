@@ -14,9 +14,9 @@ from jaxsim.algebra.select import take
 from jaxsim.collision.bounds import centres, extent
 from jaxsim.collision.colliders.plane_mesh import plane_mesh
 from jaxsim.collision.convex.polygons import polygons_of
-from jaxsim.collision.hulls import sizes, vertices
+from jaxsim.collision.hulls import HULLED, sizes, vertices
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Hull, Shape
-from jaxsim.collision.shapes import HULLED, of_mesh, one_of_each, place_among, placed
+from jaxsim.collision.shapes import of_mesh, one_of_each, place_among, placed
 from jaxsim.core.data import Data
 from jaxsim.core.model import Model
 from jaxsim.layout import where_asked

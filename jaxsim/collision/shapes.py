@@ -7,16 +7,14 @@ import numpy as np
 from jaxsim.algebra.select import take
 from jaxsim.collision.compact import gather
 from jaxsim.collision.convex.form import Library, forms
-from jaxsim.collision.hulls import hulls
+from jaxsim.collision.hulls import HULLED, hulls
 from jaxsim.collision.sdf.mesh import triangles
 from jaxsim.collision.shape import Hull, Shape
 from jaxsim.core.data import Data
-from jaxsim.core.enums import GeomType
 from jaxsim.core.model import Model
 
 Array = jax.Array
 Index = np.ndarray | Array
-HULLED = (GeomType.MESH, GeomType.SDF)
 
 
 def shapes_of(m: Model, d: Data, geom: Index, among: np.ndarray) -> Shape:

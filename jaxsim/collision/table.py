@@ -13,7 +13,7 @@ from jaxsim.collision.colliders.sphere import sphere_box, sphere_capsule, sphere
 from jaxsim.collision.convex.collider import convex
 from jaxsim.collision.convex.multicontact import contacts_per_pair
 from jaxsim.collision.sdf.contact import sdf_contacts
-from jaxsim.collision.sdf.mesh import MOST, mesh_contacts
+from jaxsim.collision.sdf.mesh import MOST, mesh_contacts, triangle_contact
 from jaxsim.collision.shape import Candidates
 from jaxsim.core.enums import GeomType as G
 
@@ -48,6 +48,7 @@ _CONVEX = {(a, b): (convex, contacts_per_pair(a, b)) for a in _SOLID for b in _S
 
 # signed distance fields have a contact for each point that the search starts from
 _SDF: dict[tuple[int, int], tuple[Collider, int]] = {(a, G.SDF): (sdf_contacts, 0) for a in (*_SOLID[:-1], G.SDF)}
+_SDF |= {(G.HFIELD, G.SDF): (triangle_contact, 1)}
 _SDF |= {(G.MESH, G.SDF): (mesh_contacts, MOST), (G.PLANE, G.SDF): (plane_mesh, 4)}
 
 # those that have none of their own share one, which the driver runs for all of them at once

@@ -6,14 +6,13 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxsim.collision.hulls import hulls
+from jaxsim.collision.hulls import HULLED, hulls
 from jaxsim.collision.shape import Candidates, Shape
 from jaxsim.collision.table import COLLIDERS, Collider, contacts_of
 from jaxsim.core.enums import GeomType
 from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology, per_topology
 
-HULLED = (GeomType.MESH, GeomType.SDF)
 TYPES = {kind.name.lower(): int(kind) for kind in GeomType if kind != GeomType.HFIELD}
 
 

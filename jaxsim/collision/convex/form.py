@@ -8,7 +8,7 @@ One form for all types, so that one program serves all pairs of them:
     ellipsoid  the centre             a b c                   0
     cylinder   the ends of its axis   r r 0                   0
     box        its corners            0 0 0                   0
-    mesh       its hull's vertices    0 0 0                   0
+    mesh, sdf  its hull's vertices    0 0 0                   0
 
 The radius is added at the end, as MuJoCo does where cores are apart; where they overlap it is the same.
 """
@@ -22,7 +22,7 @@ import numpy as np
 from jaxsim.collision.compact import gather
 from jaxsim.collision.convex.cells import Cells
 from jaxsim.collision.convex.polygons import BITS, Polygons, at_index, polygons_of
-from jaxsim.collision.hulls import filled_up, hull_numbers
+from jaxsim.collision.hulls import HULLED, filled_up, hull_numbers
 from jaxsim.core.enums import GeomType as G
 from jaxsim.core.topology import Topology, per_topology
 
@@ -66,7 +66,7 @@ def is_large(t: Topology, geom: int) -> bool:
 @per_topology
 def library(t: Topology, geoms: tuple[int, ...], least: int = 1) -> Library:
     """The cores of some geoms, all with as many points as the largest has, and at least so many."""
-    key = [int(t.geom_dataid[g]) if t.geom_type[g] == G.MESH else -1 - int(t.geom_type[g]) for g in geoms]
+    key = [int(t.geom_dataid[g]) if t.geom_type[g] in HULLED else -1 - int(t.geom_type[g]) for g in geoms]
     return _library(t, t.geom_type, geoms, key, least)
 
 
@@ -118,7 +118,7 @@ def forms(served: Library, size: Array, geom: np.ndarray | Array, points: bool =
     radius = np.isin(kind, (G.SPHERE, G.CAPSULE))
     solid, drum = (kind == G.ELLIPSOID)[:, None], (kind == G.CYLINDER)[:, None]
     lying = jnp.concatenate([size[:, :1], size[:, :2]], axis=1)  # radius, radius, half length
-    scale = jnp.where((kind == G.MESH)[:, None], 1, jnp.where((kind == G.BOX)[:, None], size, lying))
+    scale = jnp.where(np.isin(kind, HULLED)[:, None], 1, jnp.where((kind == G.BOX)[:, None], size, lying))
     disc = jnp.where(np.array([[True, True, False]]), lying, 0)
     rounds = jnp.where(solid, size, jnp.where(drum, disc, 0))
     reals = jnp.concatenate([rounds, scale, jnp.where(radius, size[:, 0], 0)[:, None]], axis=1)

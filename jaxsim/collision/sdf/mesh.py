@@ -3,6 +3,8 @@
 From points spread over a triangle each goes, step by step a smaller share of the way, towards the corner that lies
 furthest down the slope. Those that end inside are contacts, the first MOST of them in the order in which MuJoCo's
 tree of boxes has the triangles. They are points of the mesh: that is how they move when derivatives are taken.
+
+Height fields, for which MuJoCo has no collider with these, have one contact for each of the triangles under a solid.
 """
 
 from typing import NamedTuple
@@ -36,11 +38,79 @@ def mesh_contacts(kinds: Served, a: Shape, b: Shape, points: int, iterations: in
     same = jnp.sum((here[:, None] - here[None]) ** 2, axis=2) < MINVAL * MINVAL
     earlier = np.tril(np.ones((MOST, MOST), bool), -1)
     touching = touching & ~jnp.any(same & touching[None] & earlier, axis=1)
+    found = _at(kinds, a, b, x)
+    return found._replace(dist=jnp.where(touching, found.dist, NO_CONTACT))
+
+
+def triangle_contact(kinds: Served, a: Shape, b: Shape, points: int, iterations: int) -> Candidates:
+    """Candidates [1] of a shape whose data are the corners of one triangle [3, 3] (m) and a solid.
+
+    That is the deepest of the points that the search ends at, or the nearest one.
+    """
+    frozen = lax.stop_gradient((a, b))
+    corner, share = _seen(*frozen), jnp.asarray(_spread(points), a.data.dtype)
+    weight = _lowest(kinds, corner, frozen[1].data, share, iterations)
+    depth = kinds.value(jnp.sum(weight[..., None] * corner[None], axis=1), frozen[1].data)
+    deepest = jnp.argmin(depth, keepdims=True).astype(jnp.int32)
+    return _at(kinds, a, b, jnp.sum(gather(weight, deepest)[..., None] * a.data[None], axis=1))
+
+
+def _lowest(kinds: Served, corner: Array, s: Solid, weight: Array, iterations: int) -> Array:
+    """Weights [p, 3] of the corners [3, 3] (m) of a triangle where the search ends that starts from others.
+
+    Each step moves weight from the corner with some that lies highest up the slope to the one furthest down, as much
+    as makes the slope between them level, by two steps of regula falsi. Ten steps find a ball of 0.2 m to 1e-6 m,
+    where Frank's and Wolfe's own are still up to 6 mm off.
+    """
+
+    def falls(weight: Array) -> Array:
+        _, slope = kinds.slope(jnp.sum(weight[..., None] * corner[None], axis=1), s)
+        return vector.dot(corner[None], slope[:, None])
+
+    def step(state: tuple[Array, Array]) -> tuple[Array, Array]:
+        i, weight = state
+        down = falls(weight)
+        _, to = vector.least(down)
+        _, off = vector.least(jnp.where(weight > 0, -down, jnp.inf))
+        way = to.astype(down.dtype) - off.astype(down.dtype)
+        room = jnp.sum(jnp.where(off, weight, 0), axis=1)
+
+        def rise(part: Array) -> Array:
+            return jnp.sum(falls(weight + (part * room)[:, None] * way) * way, axis=1)
+
+        here, there = jnp.sum(down * way, axis=1), rise(jnp.ones_like(room))
+        first = _level(0, here, 1, there)
+        between = rise(first)
+        over = between > 0
+        low, high = jnp.where(over, 0, first), jnp.where(over, first, 1)
+        part = _level(low, jnp.where(over, here, between), high, jnp.where(over, between, there))
+        part = jnp.where(there > 0, part, 1)
+        return i + 1, jnp.maximum(weight + (part * room)[:, None] * way, 0)
+
+    return lax.while_loop(lambda s: s[0] < iterations, step, (jnp.zeros((), jnp.int32), weight))[1]
+
+
+def _level(low: Array | int, below: Array, high: Array | int, above: Array) -> Array:
+    """Where a slope is 0 that changes evenly from `below` at `low` to `above` at `high`; `low` if it does not."""
+    change = above - below
+    return low - (high - low) * jnp.where(change > 0, below / jnp.where(change > 0, change, 1), 0)
+
+
+def _at(kinds: Served, a: Shape, b: Shape, x: Array) -> Candidates:
+    """Candidates [n] at points x [n, 3] (m) in the frame of the mesh, and where the solid is nearest to them."""
     spot = a.pos[None] + to_world(a.mat, x) - b.pos[None]
     dist, slope = kinds.slope(vector.matvec_t(b.mat[None], spot), b.data)
     normal = to_world(b.mat, -slope / safe_norm(slope))
     pos = b.pos[None] + spot + 0.5 * dist[:, None] * normal
-    return Candidates(jnp.where(touching, dist, NO_CONTACT), pos, normal, jnp.zeros_like(pos))
+    return Candidates(dist, pos, normal, jnp.zeros_like(pos))
+
+
+def _seen(a: Shape, b: Shape) -> Array:
+    """Corners [..., 3] (m) of a mesh in the frame of the solid b."""
+    turn = jnp.sum(b.mat[:, :, None] * a.mat[:, None], axis=0)  # from a to b
+    offset = vector.matvec_t(b.mat, a.pos - b.pos)
+    alone = (1,) * (a.data.ndim - 1)
+    return vector.matvec(turn.reshape(*alone, 3, 3), a.data) + offset.reshape(*alone, 3)
 
 
 class _Found(NamedTuple):
@@ -51,9 +121,7 @@ class _Found(NamedTuple):
 
 def _search(kinds: Served, a: Shape, b: Shape, points: int, iterations: int) -> tuple[Array, Array]:
     """Points [MOST, 3] in the frame of the mesh, and which of them are contacts."""
-    turn = jnp.sum(b.mat[:, :, None] * a.mat[:, None], axis=0)  # from a to b
-    offset = vector.matvec_t(b.mat, a.pos - b.pos)
-    corner = vector.matvec(turn[None, None], a.data) + offset[None, None]
+    corner = _seen(a, b)
     active = _near(kinds, corner, b.data)
     n = corner.shape[0]
     order = chosen(active, -(-n // BLOCK) * BLOCK)
