@@ -3,12 +3,13 @@
 As in MAGE (D'Oro and Jaskowski 2020, arXiv:2004.14309) the critics Q learn, of steps s, a, r, s' that were taken at any
 time, not only the value
 
-    y = r + discount V(s'),    V(s') = min Q(s', a') + temperature H(s'),    a' of the policy,
+    y = r + discount V(s'),    V(s') = Q(s', a') + temperature H(s'),    a' of the policy,
 
 but also its derivative with respect to the action, dr/da + discount dV/ds' ds'/da; here dr/da and ds'/da are exact:
-those of the simulation. The policy follows the critics' derivatives and is paid for its entropy H, whose temperature
-keeps it at a target (Haarnoja et al. 2018, arXiv:1812.05905). So one step of the environment says 1 + nu numbers, and
-it says them each time that it is drawn from the replay.
+those of the simulation. Q(s', a') is the least value of several critics, against values that grow by being believed,
+or their mean, or between (`caution`). The policy follows the critics' derivatives and is paid for its entropy H, whose
+temperature keeps it at a target (Haarnoja et al. 2018, arXiv:1812.05905). So one step of the environment says 1 + nu
+numbers, and it says them each time that it is drawn from the replay.
 """
 
 import math
@@ -53,6 +54,7 @@ class MAGE(Experiment):
     slope_limit: float = setting(10.0, "largest norm of a derivative that they learn; longer ones are cut", above=0)
     entropy: float = setting(-1.0, "of each action, which the temperature is to keep")
     temperature: float = setting(0.2, "of entropy, at the beginning", above=0)
+    caution: float = setting(1.0, "1 takes the least of the critics' values of the next step, 0 their mean", least=0)
     follow: float = setting(0.005, "part of the way to the critics that their copies go in an update", above=0)
 
     def problems(self) -> list[str]:
@@ -60,6 +62,8 @@ class MAGE(Experiment):
         found = super().problems()
         if self.kept < self.worlds * self.unroll:
             found.append(f"kept is {self.kept}, less than the {self.worlds * self.unroll} steps of an iteration")
+        if self.caution > 1:
+            found.append(f"caution is {self.caution:g}; it must be in 0 to 1")
         least, most = map(math.exp, networks.LOG_STD)
         if not least < self.network.deviation < most:
             found.append(f"deviation is {self.network.deviation:g}; it must be in {least:.2g} to {most:.2g}")
@@ -203,8 +207,9 @@ class Learner(ActorCritic):
         def value(following: Array) -> Array:
             seen = normalise.normalise(moments, following)
             action, entropy = self._drawn(params["policy"], seen, key)
-            least = networks.apply(self.critic, target, seen, _each(action)).min(0)
-            return least + jnp.exp(params["temperature"]) * entropy
+            worth = networks.apply(self.critic, target, seen, _each(action))
+            worth = config.caution * worth.min(0) + (1 - config.caution) * worth.mean(0)
+            return worth + jnp.exp(params["temperature"]) * entropy
 
         later, back = jax.vjp(value, steps.following)
         counts = config.discount * (1 - steps.terminated)

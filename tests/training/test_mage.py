@@ -66,3 +66,25 @@ def test_critics_learn_the_derivative_of_what_they_learn(float32):
     np.testing.assert_array_equal(known, jnp.ones(64).at[3].set(0))
     assert float(slope[3, 0]) == 0
     np.testing.assert_allclose(abs(slope[4]), config.slope_limit, rtol=1e-5)
+
+
+def test_caution_leads_from_the_mean_of_the_critics_to_the_least(float32):
+    steps = None
+
+    def aim(caution, critics=(0, 1)):
+        nonlocal steps
+        made, _ = learner("mage", caution=caution)
+        state = made.init(jax.random.key(0))
+        if steps is None:
+            slopes = jnp.zeros((64, 3, 1))
+            obs, zero = state.worlds.state.obs, jnp.zeros(64)
+            steps = Taken(obs, jnp.zeros((64, 1)), zero, zero, 3 * obs[::-1] + 1, slopes)
+        target = jax.tree.map(lambda x: x[np.array(critics)], state.learnt.target)
+        moments = normalise.Moments(jnp.float32(9), jnp.ones(2), jnp.full(2, 36.0))
+        return made._aims(state.params, target, moments, steps, jax.random.key(2))[0]
+
+    first, second = aim(1.0, (0, 0)), aim(1.0, (1, 1))
+    assert (first < second).any() and (first > second).any()
+    np.testing.assert_allclose(aim(1.0), np.minimum(first, second), rtol=1e-5)
+    np.testing.assert_allclose(aim(0.0), (first + second) / 2, rtol=1e-5)
+    np.testing.assert_allclose(aim(0.5), (aim(0.0) + aim(1.0)) / 2, rtol=1e-5)
