@@ -89,3 +89,9 @@ def test_rewards_are_those_of_gymnasium(task, name, options, tmp_path, monkeypat
         assert terminated(env.model, after, {}) == end
         ended.append(end)
     assert set(ended) == ({False, True} if task == "ant_run" else {False})
+
+
+def test_joints_of_the_ant_can_be_damped_and_sprung():
+    model = envs.make("ant_run", damping=12.0, stiffness=6.0).model
+    np.testing.assert_array_equal(model.dof_damping, [0] * 6 + [12] * 8)
+    np.testing.assert_array_equal(model.jnt_stiffness, [0] + [6] * 8)

@@ -24,6 +24,8 @@ class Constants(environment.Constants):
         lowest: height of the torso below which the ant has fallen (m); it stands at 0.44, and lies at 0.23.
         highest: height above which it has taken off (m).
         noise: half the width of the uniform noise on positions, and the deviation of that on velocities, at the start.
+        damping: of the legs' joints (N m s/rad); None is as in the model.
+        stiffness: of their springs (N m/rad); likewise.
     """
 
     n_substeps: int = 5
@@ -36,6 +38,8 @@ class Constants(environment.Constants):
     lowest: float = 0.2
     highest: float = 1.0
     noise: float = 0.1
+    damping: float | None = None
+    stiffness: float | None = None
 
 
 class Run(environment.Environment):
@@ -51,6 +55,13 @@ class Run(environment.Environment):
 
     source = "ant"
     Constants = Constants
+
+    def configured(self, model: js.Model) -> js.Model:
+        model, c = super().configured(model), self.constants
+        for field, value in (("dof_damping", c.damping), ("jnt_stiffness", c.stiffness)):
+            for joint in ("hip_*", "knee_*"):
+                model = model if value is None else model.set(field, joint, value)
+        return model
 
     def start(self, model: js.Model, key: Array) -> tuple[js.Data, dict[str, Any]]:
         return noisy(js.make_data(model, "stand"), key, self.constants.noise), {}
