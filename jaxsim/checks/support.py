@@ -7,17 +7,15 @@ import numpy as np
 
 from jaxsim.checks.resting import resting
 from jaxsim.collision.budget import with_budgets
-from jaxsim.collision.pairs import candidate_pairs, groups
 from jaxsim.collision.sdf.user import SignedDistance, with_distances
 from jaxsim.collision.table import Collider
-from jaxsim.collision.user import collides, with_colliders
+from jaxsim.collision.user import with_colliders
 from jaxsim.core.enums import (
     BiasType,
     DynType,
     EnableBit,
     EqType,
     GainType,
-    GeomType,
     Integrator,
     SensorType,
     Solver,
@@ -55,7 +53,7 @@ REFUSED_FLAGS = (
 
 def unsupported(model: Model) -> list[tuple[str, int, str]]:
     """Every feature of the model that cannot be simulated yet: (kind, index, sentence)."""
-    return [*_options(model), *_elements(model), *_pairs(model)]
+    return [*_options(model), *_elements(model)]
 
 
 def admit(
@@ -147,19 +145,6 @@ def _wrapping_armature(m: Model) -> Iterator[tuple[str, int, str]]:
         )
 
 
-def _pairs(m: Model) -> Iterator[tuple[str, int, str]]:
-    pairs = candidate_pairs(m.topology, int(m.opt.disableflags))
-    for kinds, index in groups(pairs, m.topology):
-        if collides(m.topology, kinds):
-            continue
-        a, b = kinds[:2]
-        g1, g2 = int(pairs.geom1[index[0]]), int(pairs.geom2[index[0]])
-        what = f"collision of {GeomType(a).name.lower()} with {GeomType(b).name.lower()} is not simulated"
-        bodies = " ".join(f'body{n}="{_name(m, "body", int(m.geom_bodyid[g]))}"' for n, g in ((1, g1), (2, g2)))
-        edit = f'write <exclude {bodies}/> in <contact>, or give a geom contype="0" conaffinity="0"'
-        yield "geom", g2, f"{what} ({_geom(m, g1)} and {_geom(m, g2)}, perhaps more); {edit}"
-
-
 def _types(allowed: tuple[IntEnum, ...]) -> str:
     """The members of an enumeration in words."""
     return ", ".join(member.name.lower() for member in allowed)
@@ -168,14 +153,6 @@ def _types(allowed: tuple[IntEnum, ...]) -> str:
 def _name(m: Model, kind: str, index: int) -> str:
     names = m.topology.names.get(kind, [])
     return names[index] if index < len(names) else ""
-
-
-def _geom(m: Model, index: int) -> str:
-    """A geom in words; one without a name by its body and its place there."""
-    body = int(m.geom_bodyid[index])
-    place = index - int(m.body_geomadr[body]) + 1
-    name = _name(m, "geom", index)
-    return f"geom {name}" if name else f"geom number {place} of body {_name(m, 'body', body) or body}"
 
 
 def require_supported(model: Model, where: Where | None = None) -> None:

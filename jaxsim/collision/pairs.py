@@ -31,6 +31,9 @@ class Pairs(NamedTuple):
 def candidate_pairs(t: Topology, disableflags: int) -> Pairs:
     """Every pair that the filters admit, explicit pairs in place of automatic ones, sorted by type.
 
+    Explicit pairs of two planes or height fields are not among them: as in MuJoCo, nothing tells where they touch,
+    unless a collider of the user's does.
+
     Args:
         t: the topology.
         disableflags: `opt.disableflags`, of which contacts and the parent filter count.
@@ -46,7 +49,9 @@ def candidate_pairs(t: Topology, disableflags: int) -> Pairs:
     automatic = _expanded(t, disableflags)
     automatic = automatic[~np.isin(automatic[:, 0] * t.ngeom + automatic[:, 1], listed)]
     number = np.concatenate([np.arange(t.npair), np.full(len(automatic), -1)])
-    return _ordered(t, np.concatenate([explicit, automatic]), number)
+    pairs = _ordered(t, np.concatenate([explicit, automatic]), number)
+    served = [index for kinds, index in groups(pairs, t) if collides(t, kinds)]
+    return pairs.rows(np.concatenate([np.zeros(0, int), *served]))
 
 
 def _ordered(t: Topology, geoms: np.ndarray, pair: np.ndarray) -> Pairs:
@@ -172,7 +177,7 @@ def _most(t: Topology, kinds: Kinds, sdf_initpoints: int) -> int:
     """The most contacts of two geoms (mjMAXCONPAIR with a height field)."""
     if kinds[0] == GeomType.HFIELD:
         return 50
-    return collider_of(t, kinds, sdf_initpoints)[1] if collides(t, kinds) else 8
+    return collider_of(t, kinds, sdf_initpoints)[1]
 
 
 def _crossed(pairs: Pairs, t: Topology) -> tuple[int, np.ndarray]:

@@ -100,3 +100,24 @@ def test_memory_follows_the_pairs():
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(pairs) == 3000 and peak < 3e6
+
+
+def test_pairs_of_what_has_no_inside_find_nothing():
+    """MuJoCo accepts a pair of a plane and a height field, or of two fields, and has no collider for it."""
+    text = """<mujoco>
+      <asset><hfield name="hill" nrow="2" ncol="2" size="1 1 1 1"/></asset>
+      <worldbody>
+        <geom name="hill" type="hfield" hfield="hill"/>
+        <body mocap="true"><geom name="p" type="plane" size="1 1 1"/><geom name="f" type="hfield" hfield="hill"/></body>
+        <body pos="0 0 .05"><freejoint/><geom name="a" size=".1"/></body>
+      </worldbody>
+      <contact><pair geom1="hill" geom2="p"/><pair geom1="hill" geom2="f"/><pair geom1="hill" geom2="a"/></contact>
+    </mujoco>"""
+    c = mujoco.MjModel.from_xml_string(text)
+    theirs = mujoco.MjData(c)
+    mujoco.mj_forward(c, theirs)
+    m = js.load(text)
+    ours = js.forward(m, js.make_data(m))
+    assert len(candidate_pairs(m.topology, 0)) == 3  # the ball with all three
+    touching = sorted(np.asarray(ours.contact.geom)[: int(ours.ncon)].tolist())
+    assert touching == sorted(theirs.contact.geom.tolist())
