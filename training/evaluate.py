@@ -130,6 +130,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1000, help="of their starts (1000)")
     parser.add_argument("--reward-limit", type=float, help="score episodes by rewards cut off there (as in training)")
     args = parser.parse_args(argv)
+    if args.reward_limit is not None and args.reward_limit < 0:
+        parser.error(f"--reward-limit is {args.reward_limit:g}; it must be at least 0")
     try:
         learner, config = run.opened(args.run)
         state = loop.restore(learner, config, args.run)
