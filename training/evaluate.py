@@ -114,7 +114,7 @@ def finish(
     state = state._replace(**{name: None for name in SHARED if name in state._fields})
     state = jax.device_put(jax.device_get(state), jax.local_devices()[0])
     limit = getattr(config, "reward_limit", 0.0) if reward_limit is None else reward_limit
-    found, motion = evaluate(learner, state, learner.length, worlds, seed, None, limit)
+    found, motion = evaluate(learner, state, learner.length, worlds, seed, reward_limit=limit)
     if config.randomise:
         varied, _ = evaluate(learner, state, learner.length, worlds, seed, config.randomise, limit)
         found |= {f"randomised_{name}": x for name, x in varied.items()}
@@ -130,7 +130,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1000, help="of their starts (1000)")
     parser.add_argument("--reward-limit", type=float, help="score episodes by rewards cut off there (as in training)")
     args = parser.parse_args(argv)
-    if args.reward_limit is not None and args.reward_limit < 0:
+    if args.reward_limit is not None and not args.reward_limit >= 0:  # nor NaN
         parser.error(f"--reward-limit is {args.reward_limit:g}; it must be at least 0")
     try:
         learner, config = run.opened(args.run)

@@ -31,7 +31,7 @@ class Pairs(NamedTuple):
 def candidate_pairs(t: Topology, disableflags: int) -> Pairs:
     """Every pair that the filters admit, explicit pairs in place of automatic ones, sorted by type.
 
-    Explicit pairs of two planes or height fields are not among them: as in MuJoCo, nothing tells where they touch,
+    Explicit pairs of planes and height fields are not among them: as in MuJoCo, nothing tells where they touch,
     unless a collider of the user's does.
 
     Args:

@@ -87,7 +87,9 @@ def _count(names: tuple[str, str], given: object) -> int:
     """How many candidates there are in what a function gives."""
     pair = " and ".join(names)
     if not isinstance(given, Candidates):
-        raise ValueError(f"colliders: that of {pair} gives a {type(given).__name__}; expected js.Candidates")
+        raise ValueError(
+            f"colliders: that of {pair} gives a {type(given).__name__}; expected jaxsim.collision.shape.Candidates"
+        )
     n = given.dist.shape[0] if given.dist.ndim else 0
     for name, x in zip(Candidates._fields, given):
         expected = (n,) if name == "dist" else (n, 3)

@@ -2,12 +2,14 @@
 
 import tracemalloc
 
+import jax.numpy as jnp
 import mujoco
 import numpy as np
 import pytest
 
 import jaxsim as js
 from jaxsim.collision.pairs import candidate_pairs, groups
+from jaxsim.collision.shape import Candidates
 from jaxsim.core.enums import DisableBit, GeomType
 
 SHAPES = ('type="sphere" size=".1"', 'type="capsule" size=".1 .1"', 'type="box" size=".1 .1 .1"')
@@ -103,21 +105,29 @@ def test_memory_follows_the_pairs():
 
 
 def test_pairs_of_what_has_no_inside_find_nothing():
-    """MuJoCo accepts a pair of a plane and a height field, or of two fields, and has no collider for it."""
+    """MuJoCo accepts a pair of planes and height fields, and has no collider for it; a user can have one for planes."""
     text = """<mujoco>
       <asset><hfield name="hill" nrow="2" ncol="2" size="1 1 1 1"/></asset>
       <worldbody>
         <geom name="hill" type="hfield" hfield="hill"/>
+        <geom name="ground" type="plane" size="1 1 1" pos="0 0 -1"/>
         <body mocap="true"><geom name="p" type="plane" size="1 1 1"/><geom name="f" type="hfield" hfield="hill"/></body>
         <body pos="0 0 .05"><freejoint/><geom name="a" size=".1"/></body>
       </worldbody>
-      <contact><pair geom1="hill" geom2="p"/><pair geom1="hill" geom2="f"/><pair geom1="hill" geom2="a"/></contact>
+      <contact><pair geom1="hill" geom2="p"/><pair geom1="hill" geom2="f"/><pair geom1="hill" geom2="a"/>
+        <pair geom1="ground" geom2="p"/></contact>
     </mujoco>"""
     c = mujoco.MjModel.from_xml_string(text)
     theirs = mujoco.MjData(c)
     mujoco.mj_forward(c, theirs)
     m = js.load(text)
     ours = js.forward(m, js.make_data(m))
-    assert len(candidate_pairs(m.topology, 0)) == 3  # the ball with all three
+    assert len(candidate_pairs(m.topology, 0)) == 4  # the ball with all four
     touching = sorted(np.asarray(ours.contact.geom)[: int(ours.ncon)].tolist())
     assert touching == sorted(theirs.contact.geom.tolist())
+
+    def apart(a, b, margin):
+        return Candidates(jnp.full(1, 9.0), *jnp.zeros((3, 1, 3)))
+
+    own = js.load(text, colliders={("ground", "p"): apart})
+    assert len(candidate_pairs(own.topology, 0)) == 5

@@ -1,5 +1,7 @@
 """What an evaluation says of a policy."""
 
+import json
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -37,3 +39,27 @@ def test_scores_are_sums_of_rewards_cut_off(limit, tmp_path, monkeypatch, float3
     scores = np.clip(rewards, -limit, limit).sum(0)
     assert (found["score_mean"], found["score_std"]) == pytest.approx((scores.mean(), scores.std()), rel=1e-5)
     assert found["score_mean"] > found["return_mean"]  # which is negative, and rewards beyond the limit are in it
+
+
+def test_cuts_are_those_of_training_unless_told(tmp_path, monkeypatch, float32):
+    monkeypatch.setattr(Task, "make", lambda self: PointMass())
+    path = tmp_path / "experiment.yaml"
+    path.write_text(EXPERIMENT + f"reward_limit: {LIMIT}\n")
+    config = run.read("cem", path, {})
+    learner = run.make(config)
+    state = learner.init(jax.random.key(0))
+
+    def found(limit):
+        evaluate.finish(learner, state, config, tmp_path, worlds=4, reward_limit=limit)
+        return json.loads((tmp_path / "evaluation.json").read_text())
+
+    trained = found(None)
+    assert trained == found(LIMIT) and trained["score_mean"] > found(2 * LIMIT)["score_mean"]
+    assert "score_mean" not in found(0.0)
+
+
+@pytest.mark.parametrize("limit", ["-1", "nan"])
+def test_cuts_that_are_none_are_refused(limit, tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        evaluate.main([str(tmp_path), "--reward-limit", limit])
+    assert "must be at least 0" in capsys.readouterr().err
