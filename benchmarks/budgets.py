@@ -3,11 +3,13 @@
 python benchmarks/budgets.py MODEL... [--worlds 256] [--steps 2000] [--every 50]
 
 Controls are uniform in their ranges, or normal where there is none, and new at every so many steps. Of each budget that
-was used it prints the size and the peak over all worlds, those first that did not suffice.
+was used it prints the size and the peak over all worlds, those first that did not suffice. What was needed so far goes
+to the standard error every tenth of the way.
 """
 
 import argparse
 import json
+import sys
 import time
 from pathlib import Path
 
@@ -36,10 +38,12 @@ def rollout(path: str, worlds: int, steps: int, every: int) -> dict:
     run = jax.jit(advance)
     batch = jax.tree.map(lambda x: jnp.broadcast_to(x, (worlds, *x.shape)), data)
     begin = time.process_time()
-    for key in jax.random.split(jax.random.key(0), -(-steps // every)):
+    turns = -(-steps // every)
+    for turn, key in enumerate(jax.random.split(jax.random.key(0), turns)):
         batch = run(batch, key)
-    rooms = js.budgets(model, batch)
-    peaks = {name: (int(room.size), int(np.max(room.peak))) for name, room in rooms.items()}
+        if (turn + 1) % max(1, turns // 10) == 0:
+            print(f"{(turn + 1) * every} of {steps} steps: {peaks_of(model, batch)}", file=sys.stderr, flush=True)
+    peaks = peaks_of(model, batch)
     return {
         "model": "/".join(Path(path).parts[-2:]),
         "finite": bool(np.isfinite(batch.qpos).all()),
@@ -48,6 +52,11 @@ def rollout(path: str, worlds: int, steps: int, every: int) -> dict:
         "warnings": js.warnings_of(batch),
         "cpu_s": round(time.process_time() - begin),
     }
+
+
+def peaks_of(model: js.Model, batch: js.Data) -> dict[str, tuple[int, int]]:
+    """Size of each room and the most that a world needed so far."""
+    return {name: (int(room.size), int(np.max(room.peak))) for name, room in js.budgets(model, batch).items()}
 
 
 def main() -> None:
