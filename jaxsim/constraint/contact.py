@@ -145,11 +145,11 @@ def contact_rows(m: Model, d: Data, slots: ContactSlots) -> ContactRows:
         D = _elliptic_D(m, imp.imp, p.invweight, p.friction, dim, softer)
     else:
         D = _pyramidal_D(imp.imp, p.invweight, p.friction, mu, condim, softer)[:, None] * jnp.ones((1, dim), pos.dtype)
-    if m.haspivots:
-        D = jnp.minimum(D, 1 / _least_R(d, J))
-    aref = -damping * velocity
     live = np.arange(dim, dtype=np.int32)[None] < condim[:, None]
     D = jnp.where(live, D, 0)
+    if m.haspivots:
+        D = D * _softened(D, _least_R(d, J))
+    aref = -damping * velocity
     if adhesion is not None:
         normal = normal + _balance(m, adhesion, D[:, 0], condim)
     aref = jnp.concatenate([(aref[:, 0] + normal)[:, None], aref[:, 1:]], axis=1)
@@ -166,6 +166,15 @@ def _least_R(d: Data, J: Array) -> Array:
     """
     give = jnp.max(jnp.sum(J * J / jnp.diagonal(d.qM)[None, None], axis=2), axis=1, keepdims=True)
     return jnp.maximum(STIFFEST[str(J.dtype)] * give, jnp.finfo(J.dtype).tiny)
+
+
+def _softened(D: Array, least: Array) -> Array:
+    """[n, 1] by what to multiply D [n, dim] for all axes to have that R [n, 1] at least.
+
+    All alike: forces on an elliptic cone are continuous only where friction's R and the normal's keep their ratio.
+    """
+    stiffest = jnp.max(D, axis=1, keepdims=True)
+    return jnp.minimum(1, 1 / (least * jnp.where(stiffest > 0, stiffest, jnp.finfo(D.dtype).tiny)))
 
 
 def _balance(m: Model, adhesion: Array, D: Array, condim: Array) -> Array:

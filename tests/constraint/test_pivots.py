@@ -89,3 +89,24 @@ def test_those_that_hit_each_other_are_not_thrown(cone, double):
             fastest, met = max(fastest, float(np.abs(data.qvel).max())), met + int(data.ncon)
     assert not js.warnings_of(data) and met > 0
     assert fastest < 5
+
+
+def test_cones_keep_their_proportions(float32):
+    """Else a contact's force jumps where it begins to slide, and Newton's method comes to no end there."""
+    xml = BESIDE.format(cone="elliptic").replace("integrator=", 'impratio="10" integrator=')
+    model, step, rows = js.load(xml), jax.jit(js.step), js.constraint_rows
+    d, data = mujoco.MjData(mj := mujoco.MjModel.from_xml_string(xml)), js.make_data(model)
+    data = data.replace(qvel=data.qvel + np.array([3, 4, 1, 2, 5], data.qvel.dtype))
+    softened = 0
+    for _ in range(150):
+        data = step(model, data)
+        assert data.solver_converged and data.solver_niter < 50
+        if softened or not data.ncon:
+            continue
+        d.qpos[:], d.qvel[:] = data.qpos, data.qvel
+        mujoco.mj_forward(mj, d)
+        here = rows(model, js.forward(model, data)).compact()
+        D = here.D[here.type == mujoco.mjtConstraint.mjCNSTR_CONTACT_ELLIPTIC].reshape(-1, 3)
+        assert np.allclose(D[:, 1:], 10 * D[:, :1], rtol=1e-5)
+        softened += d.efc_D.max() > 1e3 * D.max()
+    assert softened
