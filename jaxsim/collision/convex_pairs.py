@@ -14,6 +14,7 @@ from jax import lax
 
 from jaxsim.collision.convex.cells import Cells
 from jaxsim.collision.convex.collider import contacts_of
+from jaxsim.collision.convex.features import most_corners
 from jaxsim.collision.convex.form import Library, corners
 from jaxsim.collision.convex.gjk import APART, OVERLAP, Simplex
 from jaxsim.collision.convex.knobs import Guess
@@ -48,6 +49,7 @@ from jaxsim.layout import where_asked
 Array = jax.Array
 T = TypeVar("T")
 
+FEW_SIDES = (4, 8, 16)  # of the faces that pairs are cut by which take their turn together
 RIVAL = 1.1  # times a depth: how high a normal that is nearly exact may be if a descent from it may lead lower
 
 
@@ -91,7 +93,7 @@ def convex_pairs(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: 
         a = _without_points(a)
         exact = penetration_at(a, b, found, corner, pairs.drums)
         one = contacts_of(served, a, b, exact, reach, several=False)
-        return one, exact, features_meet(served, a, b, exact) if several else jnp.zeros((), bool)
+        return one, exact, features_meet(served, a, b, exact) if several else jnp.zeros((), jnp.int32)
 
     def last(_, a: Shape, b: Shape, exact: Penetration, reach: Array) -> Candidates:
         return contacts_of(served, _without_points(a), b, exact, reach, several, routine.swell)
@@ -113,11 +115,19 @@ def convex_pairs(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: 
     search = _chosen(ways)
     near = search.near
     found = where_asked(third)(near, tolerance, *still, search)
-    made, exact, flat = where_asked(fourth)(near, None, a, b, found, reach)
+    made, exact, sides = where_asked(fourth)(near, None, a, b, found, reach)
     if several:
-        corners = where_asked(last)(near & flat, None, a, b, exact, reach)
+        # each side is a cut, for which all beside wait
+        turn = jnp.where(near, _turns(sides), 0) if most_corners(served) > FEW_SIDES[0] else near & (sides > 0)
+        corners = where_asked(last)(turn, None, a, b, exact, reach)
+        flat = sides > 0
         made = jax.vmap(lambda here, *x: jax.tree.map(lambda y, z: jnp.where(here, y, z), *x))(flat, corners, made)
     return made._replace(dist=jnp.where(near[:, None], made.dist, NO_CONTACT))
+
+
+def _turns(sides: Array) -> Array:
+    """The turns [n] of pairs by the sides [n] of the faces that cut; 0 where there are none."""
+    return jnp.sum(sides[:, None] > np.array([0, *FEW_SIDES], np.int32)[None], axis=1, dtype=jnp.int32)
 
 
 def _by_polytopes(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: Array, asked: Array) -> Search:

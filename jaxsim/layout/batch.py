@@ -16,6 +16,7 @@ Array = jax.Array
 CHUNK = 128  # worlds per chunk at most
 LANES = 16  # chunks hold a multiple of this many worlds
 LEAST = 32  # and this many at least, if they may: LLVM unrolls a loop over 16 whole, and then rounds otherwise
+TURNS = 4  # that lanes may be asked for in
 CACHE = 13e6  # bytes of intermediate results of a chunk: about what stays in the cache of a core
 
 
@@ -59,7 +60,8 @@ def in_chunks(closed: ClosedJaxpr, size: int, mapped: tuple[bool, ...], operands
 def among(
     asked: Array, closed: ClosedJaxpr, size: int, mapped: tuple[bool, ...], operands: tuple[Array, ...]
 ) -> list[Array]:
-    """The results of a program for the worlds [size] that are asked for, zero for others; arguments of `in_chunks`."""
+    """The results of a program for the worlds [size] that are asked for, zero for others; arguments of `in_chunks` and
+    `packed`."""
     moved, width = _of_a_chunk(closed, size, mapped, operands)
     return packed(asked, moved, width, closed.out_avals, mapped, operands)
 
@@ -73,18 +75,21 @@ def packed(
     with copies of its first.
 
     Args:
-        asked: [n] bool.
+        asked: [n] bool, or int32: in which of TURNS turns, from 1 on; 0 for those that are not asked for.
         run: the program of a chunk of worlds, worlds-first in and out.
         width: worlds of a chunk.
         types: shapes and types of a world's results.
         mapped, operands: as of `in_chunks`.
     """
-    size = len(asked)
-    ends = jnp.cumsum(asked.astype(jnp.int32))
+    size, turns = len(asked), asked
+    if asked.dtype != bool:
+        turns = (asked[None] == jnp.arange(1, TURNS + 1, dtype=jnp.int32)[:, None]).reshape(-1)
+    ends = jnp.cumsum(turns.astype(jnp.int32))
     places = jnp.arange(1, width + 1, dtype=jnp.int32)
 
     def chunk(c, outs):
-        worlds = jnp.searchsorted(ends, c * width + places).astype(jnp.int32)  # size where there are no more
+        entry = jnp.searchsorted(ends, c * width + places).astype(jnp.int32)  # len(turns) where there are no more
+        worlds = jnp.where(entry < len(turns), entry % size, size)
         taken = jnp.where(worlds < size, worlds, worlds[0])
         results = run(*[x.at[taken].get(mode="promise_in_bounds") if m else x for x, m in zip(operands, mapped)])
         return [x.at[worlds].set(new, mode="drop", unique_indices=True) for x, new in zip(outs, results)]

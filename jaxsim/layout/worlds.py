@@ -82,7 +82,9 @@ def where_asked(fun: Callable) -> Callable:
 
     Returns:
         `(asked [n], shared, *pytrees [n, ...]) -> pytree [n, ...]`, zero where not asked, where `fun` takes `shared`,
-        which all lanes have in common, before the others. Differentiable as `batched` is.
+        which all lanes have in common, before the others. Differentiable as `batched` is. Where some lanes are known to
+        take longer than others, asked may be int32: 0, or the turn from 1 to TURNS in which a lane runs, beside others
+        of the same turn.
     """
 
     def one(asked, shared, *args):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from jaxsim.layout import batched, where_asked, worlds
+from jaxsim.layout.batch import TURNS
 from jaxsim.layout.program import Program
 
 LANES, WORLDS = 7, 40  # more than a chunk in all
@@ -57,6 +58,21 @@ def test_lanes_of_a_batch_and_of_one_world(lanes, rng, share):
     jax.tree.map(lambda a, b: np.testing.assert_array_equal(a.reshape(b.shape), b), found, every)
 
 
+def test_turns(lanes):
+    """Which lanes run side by side changes nothing, and those of turn 0 are not asked for."""
+    asked, x, start = lanes
+    turn = jnp.asarray(np.where(asked, 1 + (np.arange(LANES) * 3) % TURNS, 0), jnp.int32)
+    shared = jnp.asarray(2.0)
+    for wrap in (lambda f: f, batched):
+        run = jax.jit(jax.vmap(wrap(where_asked(_root)), (0, None, 0, 0)))
+        found, expected = (run(y, shared, x, start) for y in (turn, jnp.asarray(asked)))
+        jax.tree.map(np.testing.assert_array_equal, found, expected)
+    alone = where_asked(_root)(turn[3], shared, x[3], start[3])
+    jax.tree.map(lambda a, b: np.testing.assert_array_equal(a, b[3]), alone, expected)
+    slope = jax.vmap(jax.grad(lambda x, t, y: jnp.sum(where_asked(_root)(t, shared, x, y)["place"])))(x, turn, start)
+    np.testing.assert_allclose(slope, np.where(asked, 1 + 2 * x, 0), rtol=1e-12)
+
+
 def test_on_other_platforms(lanes, monkeypatch):
     """What a GPU runs: `jax.vmap` of so many at a time."""
     monkeypatch.setattr(worlds, "MANY", 100)
@@ -68,6 +84,8 @@ def test_on_other_platforms(lanes, monkeypatch):
     found = jax.jit(run)(asked, shared, x, start)
     expected = jax.tree.leaves(where_asked(_root)(asked, shared, x, start))
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12), found, expected)
+    turned = jax.jit(run)(jnp.where(asked, 1 + jnp.arange(len(x), dtype=jnp.int32) % TURNS, 0), shared, x, start)
+    jax.tree.map(np.testing.assert_array_equal, turned, found)
     none = jax.jit(run)(jnp.zeros_like(asked), shared, x, start)
     assert not any(np.asarray(y).any() for y in none)
 

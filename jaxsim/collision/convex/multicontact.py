@@ -91,10 +91,13 @@ def multicontact(
 
 
 def features_meet(served: Library, a: Shape, b: Shape, found: Penetration) -> Array:
-    """Whether [] faces, or an edge and a face, meet where two shapes are nearest; if not there is but one contact."""
+    """How many sides [] int32 the face has that cuts another, or an edge, where two shapes are nearest; 0 where no
+    features meet, and there is but one contact."""
     a, b, found = lax.stop_gradient((a, b, found))
     a, b, _, middle = _about_contact(a, b, found)
-    return _meeting(*_features(served, a, b, found, middle, jnp.zeros_like(found.dist)), found.normal).kind > 0
+    meeting = _meeting(*_features(served, a, b, found, middle, jnp.zeros_like(found.dist)), found.normal)
+    count = at_index(served.polygons.corner_num, meeting.number)
+    return jnp.where(meeting.kind == 0, 0, jnp.where(meeting.kind == EDGE1, count[1], count[0]))
 
 
 def _about_contact(a: Shape, b: Shape, found: Penetration) -> tuple[Shape, Shape, Array, Array]:
