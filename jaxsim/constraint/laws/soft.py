@@ -141,12 +141,17 @@ pyramidal = Law(_pyramidal_cost, _pyramidal_force, _pyramidal_hessian, _pyramida
 # ---- elliptic: distance to the dual cone in scaled coordinates N = mu w_0, U_i = friction_i w_i
 
 
+def _slip(c: ContactRows, w: Array) -> Array:
+    """U [n, dim - 1], of the axes that a contact has."""
+    axis = np.arange(1, w.shape[1], dtype=np.int32)
+    return jnp.where(axis[None] < c.condim[:, None], c.friction, 0) * w[:, 1:]
+
+
 def _elliptic_zones(c: ContactRows, w: Array):
     """N, U, T = |U|, and whether each contact lies in the bottom or the middle zone."""
     mu = c.mu
-    dim = w.shape[1]
     N = mu * w[:, 0]
-    U = jnp.where(np.arange(1, dim, dtype=np.int32)[None] < c.condim[:, None], c.friction, 0) * w[:, 1:]
+    U = _slip(c, w)
     square = jnp.sum(U * U, axis=1)
     sliding = square > 0
     T = jnp.where(sliding, jnp.sqrt(jnp.where(sliding, square, 1)), 0)
@@ -200,10 +205,22 @@ def _elliptic_hessian(c: ContactRows, w: Array) -> Array:
 
 
 def _elliptic_along(c: ContactRows, w: Array, dw: Array) -> Line:
+    """From the rates of N, U and T alone: the line search asks for it several times for each Hessian."""
+    ahead, across = c.mu * dw[:, 0], _slip(c, dw)
+    square, inside = jnp.sum(across * across, axis=1), jnp.sum(c.D * dw * dw, axis=1)
+    stiffness = _middle_scale(c)
+
     def at(alpha: Array) -> tuple[Array, Array]:
         here = w + alpha * dw
-        slope = -jnp.sum(_elliptic_force(c, here) * dw)
-        return slope, jnp.sum(dw[:, :, None] * _elliptic_hessian(c, here) * dw[:, None])
+        N, U, T, bottom, middle = _elliptic_zones(c, here)
+        T_safe = jnp.where(middle, T, 1)
+        growth = jnp.sum(U * across, axis=1) / T_safe
+        gap, rate = N - c.mu * T, ahead - c.mu * growth
+        turning = jnp.maximum(square - growth * growth, 0) / T_safe
+        scale = jnp.where(middle, stiffness, 0)
+        slope = jnp.where(bottom, jnp.sum(c.D * here * dw, axis=1), scale * gap * rate)
+        curvature = jnp.where(bottom, inside, scale * (rate * rate - c.mu * gap * turning))
+        return jnp.sum(slope), jnp.sum(curvature)
 
     return at
 
