@@ -19,7 +19,7 @@ from jaxsim.collision.convex.form import Library, corners
 from jaxsim.collision.convex.gjk import APART, OVERLAP, Simplex
 from jaxsim.collision.convex.knobs import Guess
 from jaxsim.collision.convex.locate import Accuracy, Located, Search, corners_of_cores, locate
-from jaxsim.collision.convex.multicontact import features_meet
+from jaxsim.collision.convex.multicontact import cutting_sides
 from jaxsim.collision.convex.penetration import (
     Met,
     Penetration,
@@ -93,7 +93,7 @@ def convex_pairs(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: 
         a = _without_points(a)
         exact = penetration_at(a, b, found, corner, pairs.drums)
         one = contacts_of(served, a, b, exact, reach, several=False)
-        return one, exact, features_meet(served, a, b, exact) if several else jnp.zeros((), jnp.int32)
+        return one, exact, cutting_sides(served, a, b, exact) if several else jnp.zeros((), jnp.int32)
 
     def last(_, a: Shape, b: Shape, exact: Penetration, reach: Array) -> Candidates:
         return contacts_of(served, _without_points(a), b, exact, reach, several, routine.swell)
@@ -118,9 +118,9 @@ def convex_pairs(routine: Routine, a: Shape, b: Shape, reach: Array, tolerance: 
     made, exact, sides = where_asked(fourth)(near, None, a, b, found, reach)
     if several:
         # each side is a cut, for which all beside wait
-        turn = jnp.where(near, _turns(sides), 0) if most_corners(served) > FEW_SIDES[0] else near & (sides > 0)
-        corners = where_asked(last)(turn, None, a, b, exact, reach)
         flat = sides > 0
+        turn = jnp.where(near, _turns(sides), 0) if most_corners(served) > FEW_SIDES[0] else near & flat
+        corners = where_asked(last)(turn, None, a, b, exact, reach)
         made = jax.vmap(lambda here, *x: jax.tree.map(lambda y, z: jnp.where(here, y, z), *x))(flat, corners, made)
     return made._replace(dist=jnp.where(near[:, None], made.dist, NO_CONTACT))
 

@@ -165,7 +165,7 @@ def _least_R(d: Data, J: Array) -> Array:
     MuJoCo, whose own bodies are thrown there, also in float64; rows that act through the axis stay as they are.
     """
     give = jnp.max(jnp.sum(J * J / jnp.diagonal(d.qM)[None, None], axis=2), axis=1, keepdims=True)
-    return jnp.maximum(STIFFEST[str(J.dtype)] * give, jnp.finfo(J.dtype).tiny)
+    return STIFFEST[str(J.dtype)] * give
 
 
 def _softened(D: Array, least: Array) -> Array:
@@ -173,8 +173,7 @@ def _softened(D: Array, least: Array) -> Array:
 
     All alike: forces on an elliptic cone are continuous only where friction's R and the normal's keep their ratio.
     """
-    stiffest = jnp.max(D, axis=1, keepdims=True)
-    return jnp.minimum(1, 1 / (least * jnp.where(stiffest > 0, stiffest, jnp.finfo(D.dtype).tiny)))
+    return 1 / jnp.maximum(least * jnp.max(D, axis=1, keepdims=True), 1)
 
 
 def _balance(m: Model, adhesion: Array, D: Array, condim: Array) -> Array:

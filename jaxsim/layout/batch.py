@@ -16,7 +16,7 @@ Array = jax.Array
 CHUNK = 128  # worlds per chunk at most
 LANES = 16  # chunks hold a multiple of this many worlds
 LEAST = 32  # and this many at least, if they may: LLVM unrolls a loop over 16 whole, and then rounds otherwise
-TURNS = 4  # that lanes may be asked for in
+TURNS = 4  # that lanes may be asked for in; later ones are the last
 CACHE = 13e6  # bytes of intermediate results of a chunk: about what stays in the cache of a core
 
 
@@ -83,7 +83,7 @@ def packed(
     """
     size, turns = len(asked), asked
     if asked.dtype != bool:
-        turns = (asked[None] == jnp.arange(1, TURNS + 1, dtype=jnp.int32)[:, None]).reshape(-1)
+        turns = (jnp.minimum(asked, TURNS)[None] == jnp.arange(1, TURNS + 1, dtype=jnp.int32)[:, None]).reshape(-1)
     ends = jnp.cumsum(turns.astype(jnp.int32))
     places = jnp.arange(1, width + 1, dtype=jnp.int32)
 

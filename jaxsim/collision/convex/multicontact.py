@@ -90,7 +90,7 @@ def multicontact(
     return _contacts(point, wanted, (sides[0], up, other), meeting.kind, found, (origin, middle))
 
 
-def features_meet(served: Library, a: Shape, b: Shape, found: Penetration) -> Array:
+def cutting_sides(served: Library, a: Shape, b: Shape, found: Penetration) -> Array:
     """How many sides [] int32 the face has that cuts another, or an edge, where two shapes are nearest; 0 where no
     features meet, and there is but one contact."""
     a, b, found = lax.stop_gradient((a, b, found))

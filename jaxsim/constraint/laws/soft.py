@@ -143,8 +143,7 @@ pyramidal = Law(_pyramidal_cost, _pyramidal_force, _pyramidal_hessian, _pyramida
 
 def _slip(c: ContactRows, w: Array) -> Array:
     """U [n, dim - 1], of the axes that a contact has."""
-    axis = np.arange(1, w.shape[1], dtype=np.int32)
-    return jnp.where(axis[None] < c.condim[:, None], c.friction, 0) * w[:, 1:]
+    return frictionless_masked(c).friction * w[:, 1:]
 
 
 def _elliptic_zones(c: ContactRows, w: Array):
