@@ -4,7 +4,7 @@ python examples/mpc_quadruped.py [--plans 40] [--samples 64] [--out mpc_quadrupe
 
 The plans (MPPI, 0.24 s ahead) are made with the bundled model, its solver stopped early; the one that is pushed is a
 tenth heavier, and solved to the end. Servos that hold the pose of the keyframe are what it is compared with: by what
-the way it goes costs, and, where there are at least 40 plans, by where it stands in the end.
+the way it goes costs (from 10 plans on) and by where it stands in the end (from 40 on).
 """
 
 import argparse
@@ -78,7 +78,8 @@ def main() -> None:
     curves = {name: Curve(seconds, path["place"][:, 1]) for name, path in paths.items()}
     draw(Path(args.out), "how far the trunk is aside after a push of 1.2 m/s (m)", "time (s)", curves)
     plans, servos = paths["plans"], paths["servos"]
-    assert plans["away"].mean() < 0.75 * servos["away"].mean()
+    if args.plans >= 10:  # three plans save a quarter with four of five seeds only
+        assert plans["away"].mean() < 0.5 * servos["away"].mean()
     if args.plans >= 40:
         assert plans["away"][-1] < 0.1 * servos["away"][-1]
         assert abs(plans["place"][-1, 2] - stand.qpos[2]) < 0.06  # servos yield to the weight: it stands lower

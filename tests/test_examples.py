@@ -10,7 +10,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 @pytest.mark.parametrize(
-    "command", ["from_mjx", "own_forces", "mpc_quadruped --plans 3 --samples 16"], ids=lambda c: c.split()[0]
+    "command", ["from_mjx", "own_forces", "mpc_quadruped --plans 10"], ids=lambda c: c.split()[0]
 )
 def test_example(command, tmp_path):
     name, *options = command.split()
