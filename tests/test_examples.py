@@ -9,9 +9,7 @@ import pytest
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
-@pytest.mark.parametrize(
-    "command", ["from_mjx", "own_forces", "mpc_quadruped --plans 10"], ids=lambda c: c.split()[0]
-)
+@pytest.mark.parametrize("command", ["from_mjx", "own_forces", "mpc_quadruped --plans 10"], ids=lambda c: c.split()[0])
 def test_example(command, tmp_path):
     name, *options = command.split()
     run = [sys.executable, str(EXAMPLES / f"{name}.py"), *options]
