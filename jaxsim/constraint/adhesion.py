@@ -1,5 +1,7 @@
 """Actuators that hold a body to what it touches (mj_transmission for mjTRN_BODY)."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,7 +10,7 @@ from jax import lax
 from jaxsim.algebra.select import put
 from jaxsim.algebra.tree import ancestor
 from jaxsim.collision.slots import ContactSlots, detected, of_slots, pairs_of
-from jaxsim.constraint.contact import ContactRows
+from jaxsim.constraint.contact import ContactRows, normal_forces
 from jaxsim.core.data import Data
 from jaxsim.core.enums import DisableBit, TrnType
 from jaxsim.core.model import Model
@@ -30,8 +32,8 @@ def with_adhesion(
     holds = of_slots(m, slots, jnp.asarray(_holds(m, m.actuator_trnid[chosen, 0]), slots.dist.dtype))
     holds = jnp.where(detected(m, slots)[:, None], holds, 0)
     count = jnp.maximum(jnp.sum(holds, axis=0), 1)
-    total = lax.dot_general(holds, contact.J[:, 0], (((0,), (0,)), ((), ())), precision=lax.Precision.HIGHEST)
-    arms, outputs = -total / count[:, None], m.actuator_outadr[chosen]
+    arms = jax.vmap(functools.partial(normal_forces, m.topology, contact), 1)(-holds / count[None])
+    outputs = m.actuator_outadr[chosen]
     moment = put(moment, outputs, arms)
     if m.opt.disables(DisableBit.ACTUATION):
         return d, moment

@@ -148,7 +148,8 @@ def contact_rows(m: Model, d: Data, slots: ContactSlots) -> ContactRows:
     live = np.arange(dim, dtype=np.int32)[None] < condim[:, None]
     D = jnp.where(live, D, 0)
     if m.haspivots:
-        D = D * _softened(D, _least_R(d, J))
+        squares = _squares(d, J) if J is not None else _squares_of_bodies(m, d, slots, motion)
+        D = D * _softened(D, STIFFEST[str(D.dtype)] * jnp.max(squares, axis=1, keepdims=True))
     aref = -damping * velocity
     if adhesion is not None:
         normal = normal + _balance(m, adhesion, D[:, 0], condim)
@@ -157,21 +158,45 @@ def contact_rows(m: Model, d: Data, slots: ContactSlots) -> ContactRows:
     return ContactRows(J, motion, D, aref, friction, mu, condim, slots.dist, p.margin, adhesion)
 
 
-def _least_R(d: Data, J: Array) -> Array:
-    """[n, 1] the least R of contacts with J [n, dim, nv] that floats can tell from none.
+def _squares(d: Data, J: Array) -> Array:
+    """[n, dim] what a force along each axis of contacts with J [n, dim, nv] does there, of each dof on its own."""
+    return jnp.sum(J * J / jnp.diagonal(d.qM)[None, None], axis=2)
+
+
+def _squares_of_bodies(m: Model, d: Data, slots: ContactSlots, motion: BodyMotion) -> Array:
+    """The same where trees are many: dofs that move both bodies of a contact cancel there."""
+    share = motion.cdof[:, :, None] * motion.cdof[:, None] / d.qM.diagonal()[:, None, None]
+    of_body = product_of_tree(ancestor(m.topology), share.reshape(-1, 36))
+
+    def along(wrench: Array, body: Array) -> Array:
+        square = gather(of_body, body).reshape(-1, 1, 6, 6)
+        return jnp.sum(jnp.sum(wrench[:, :, :, None] * square, axis=2) * wrench, axis=2)
+
+    total = sum(map(along, motion.wrenches, motion.bodies))
+    shared = _last_shared(m)
+    if not shared.any():
+        return total
+    return total - 2 * along(motion.wrenches[0], of_slots(m, slots, jnp.asarray(shared)))
+
+
+def _last_shared(m: Model) -> np.ndarray:
+    """[npair] the last body that is above, or is, both of each candidate pair: what moves it moves both."""
+    pairs, parent = pairs_of(m), m.body_parentid
+    a, b = m.geom_bodyid[pairs.geom1], m.geom_bodyid[pairs.geom2]
+    b = np.where(m.body_rootid[a] == m.body_rootid[b], b, 0)
+    while np.any(a != b):  # bodies come after those that they hang on
+        a, b = np.where(a > b, parent[a], a), np.where(b > a, parent[b], b)
+    return a.astype(np.int32)
+
+
+def _softened(D: Array, least: Array) -> Array:
+    """[n, 1] by what to multiply D [n, dim] for all axes to have the least R [n, 1] that floats can tell from none.
 
     Where what presses is beside a pivot's axis, MuJoCo's R is up to 17 orders of magnitude less than what a force does
     there, and of a Newton step's matrix only that contact is left. A puzzle's cubes flew apart so. This departs from
     MuJoCo, whose own bodies are thrown there, also in float64; rows that act through the axis stay as they are.
-    """
-    give = jnp.max(jnp.sum(J * J / jnp.diagonal(d.qM)[None, None], axis=2), axis=1, keepdims=True)
-    return STIFFEST[str(J.dtype)] * give
 
-
-def _softened(D: Array, least: Array) -> Array:
-    """[n, 1] by what to multiply D [n, dim] for all axes to have that R [n, 1] at least.
-
-    All alike: forces on an elliptic cone are continuous only where friction's R and the normal's keep their ratio.
+    All axes alike: forces on an elliptic cone are continuous only where friction's R and the normal's keep their ratio.
     """
     return 1 / jnp.maximum(least * jnp.max(D, axis=1, keepdims=True), 1)
 
@@ -196,11 +221,17 @@ def rescaled(m: Model, rows: ContactRows, ratio: Array) -> ContactRows:
     return scaled._replace(aref=jnp.concatenate([(rows.aref[:, 0] + change)[:, None], rows.aref[:, 1:]], axis=1))
 
 
-def adhesion_force(rows: ContactRows) -> Array:
+def normal_forces(t: Topology, rows: ContactRows, force: Array) -> Array:
+    """J^T f [nv], for forces [n] along the normals of contacts."""
+    along = force[:, None] * jnp.asarray(np.eye(1, rows.D.shape[1]), force.dtype)
+    if rows.J is None:
+        return forces_of_bodies(t, rows.motion, along)
+    return product_t(contact_velocity, as_matrix(rows.J), rows.motion, along.reshape(-1))
+
+
+def adhesion_force(t: Topology, rows: ContactRows) -> Array:
     """qfrc_adhesion [nv]: the pull between the surfaces of sticky contacts (mj_adhesion)."""
-    along = np.eye(1, rows.J.shape[1])
-    pull = -rows.adhesion[:, None] * jnp.asarray(along, rows.J.dtype)
-    return product_t(contact_velocity, as_matrix(rows.J), rows.motion, pull.reshape(-1))
+    return normal_forces(t, rows, -rows.adhesion)
 
 
 def _pyramidal_D(

@@ -19,6 +19,7 @@ from jaxsim.constraint.row_table import RowTable, row_table
 from jaxsim.constraint.scalar import ScalarRows
 from jaxsim.core.data import Data
 from jaxsim.core.model import Model
+from jaxsim.core.topology import Topology
 
 Array = jax.Array
 
@@ -116,10 +117,10 @@ def mul_scalar_t(table: RowTable, J: Array, force: Array, nv: int) -> Array:
     return total
 
 
-def adhesion_of(rows: Rows) -> Array | None:
+def adhesion_of(t: Topology, rows: Rows) -> Array | None:
     """qfrc_adhesion [nv] of sticky contacts; None where there are none."""
     sticky = rows.contact is not None and rows.contact.adhesion is not None
-    return adhesion_force(rows.contact) if sticky else None
+    return adhesion_force(t, rows.contact) if sticky else None
 
 
 def count_rows(m: Model, rows: Rows) -> Array:

@@ -14,7 +14,7 @@ from jaxsim.algebra.blocks import Blocks, Groups, Matrix, pairs_within, with_dia
 from jaxsim.algebra.select import Index, product, take
 from jaxsim.algebra.tree import subtree
 from jaxsim.core.data import Data
-from jaxsim.core.enums import Integrator, Solver, TrnType
+from jaxsim.core.enums import Integrator, Solver
 from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology, per_topology
 from jaxsim.dynamics.armature import armature_of_tendons, joint_armature
@@ -30,11 +30,10 @@ SHARE = 0.5  # of all dofs that the largest tree may have
 def trees_of(m: Model) -> Groups | None:
     """The dofs of each tree where the matrices of a model are kept tree by tree; None where they are dense.
 
-    What asks for the Jacobian of every contact written out stays dense: solvers for forces, the hard law, adhesion; and
-    so does the integrator discrete, whose matrix has more in it.
+    What asks for the Jacobian of every contact written out stays dense: solvers for forces and the hard law; and so
+    does the integrator discrete, whose matrix has more in it.
     """
-    written_out = m.hasadhesion or np.any(m.actuator_trntype == TrnType.BODY) or m.opt.contact.rigid
-    if written_out or m.opt.solver not in (Solver.NEWTON, Solver.CG) or m.opt.noslip_iterations > 0:
+    if m.opt.contact.rigid or m.opt.solver not in (Solver.NEWTON, Solver.CG) or m.opt.noslip_iterations > 0:
         return None
     if m.opt.integrator == Integrator.DISCRETE:
         return None

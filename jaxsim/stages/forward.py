@@ -72,7 +72,7 @@ def position_velocity(m: Model, d: Data, known: Poses | None = None) -> tuple[Da
 
 def smooth_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | None = None) -> tuple[Data, Intermediate]:
     """qfrc_bias, qfrc_passive, qfrc_actuator, their sum qfrc_smooth (all [nv]), and qacc_smooth = M^-1 qfrc_smooth."""
-    d, gravcomp = passive(m, d, mid.ten_J, adhesion_of(mid.rows))
+    d, gravcomp = passive(m, d, mid.ten_J, adhesion_of(m.topology, mid.rows))
     d = with_tendon_bias(m, d.replace(qfrc_bias=rne(m, d, mid.cdof_dot)), mid.ten_J, mid.cdof_dot)
     control = extension_of(m).control
     if control is not None and not m.opt.disables(DisableBit.ACTUATION):

@@ -34,7 +34,7 @@ def inverse(m: Model, d: Data) -> Data:
     given = d.qacc
     if m.opt.enables(EnableBit.INVDISCRETE) and not is_discrete(m):
         d = d.replace(qacc=continuous_acceleration(m, d, mid))
-    d, gravcomp = passive(m, d, mid.ten_J, adhesion_of(mid.rows))
+    d, gravcomp = passive(m, d, mid.ten_J, adhesion_of(m.topology, mid.rows))
     if is_discrete(m):  # the metric minds which actuators are at their limits
         mid = with_metric(m, actuation(m, d, mid.moment, gravcomp), mid)
     d = with_tendon_bias(m, d.replace(qfrc_bias=rne(m, d, mid.cdof_dot)), mid.ten_J, mid.cdof_dot)

@@ -10,7 +10,9 @@ import pytest
 import jaxsim as js
 from jaxsim import models as bundled
 from jaxsim.algebra import pieces, select, tree
+from jaxsim.constraint import contact
 from jaxsim.dynamics import trees
+from jaxsim.stages import forward
 
 BOX = (
     """<body pos="{x} {y} {z}" euler="{t} 10 0"><freejoint/><geom type="box" size=".05 .06 .04" condim="{c}"/></body>"""
@@ -42,7 +44,7 @@ XML = """
 @pytest.fixture
 def by_trees(monkeypatch):
     """Small worlds count as large ones."""
-    monkeypatch.setattr(trees, "MANY", 20)
+    monkeypatch.setattr(trees, "MANY", 19)
 
 
 def heap(name: str, cone: str = "pyramidal", count: int = 6) -> str:
@@ -144,3 +146,60 @@ def test_products_with_matrices_of_many_blocks():
     pulled = jax.linear_transpose(lambda x: select.product(matrix, x), jnp.asarray(x))(jnp.asarray(matrix @ x))[0]
     assert oracle.error(pulled, matrix.T @ (matrix @ x)) < 1e-14
     assert pieces.pieces(rng.standard_normal((300, 300))) is None  # nothing but one block
+
+
+# a turntable that its base squeezes, with an arm on it, and boxes that stick
+TURNTABLE = """<mujoco model="{name}"><option cone="{cone}" integrator="implicitfast"/><worldbody>
+  <geom type="plane" size="5 5 .1"/><geom type="box" size=".2 .2 .1" pos="0 0 .1" euler="0 0 25"/>
+  <body name="table" pos="0 0 .2499"><joint axis="0 0 1" damping=".1"/><geom type="cylinder" size=".1 .05"/>
+    <body pos="0 0 .1"><joint axis="0 1 0" damping=".1"/><geom type="capsule" size=".03" fromto="0 0 0 .3 0 .1"/></body>
+    {more}</body>
+  <body pos="0 1 .049"><freejoint/><geom type="box" size=".05 .05 .05" adhesion="3" gap=".01"/></body>
+  <body name="on" pos=".02 1 .149" euler="0 0 20"><freejoint/><geom type="box" size=".05 .05 .05" condim="4"/></body>
+  <body pos=".02 1.2 .055"><freejoint/><geom type="box" size=".05 .05 .05" adhesion="2" gap=".01"/></body>
+  </worldbody><actuator><adhesion body="on" ctrlrange="0 4" gain="3"/><adhesion body="table" ctrlrange="0 4"/></actuator>
+</mujoco>"""
+# what turns about its centre there and hits the arm beside its axis: MuJoCo throws both
+HIT = """<body pos=".2 .05 .11"><joint axis="0 1 0" damping=".1"/><geom type="box" size=".1 .1 .05"/></body>"""
+
+
+@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+def test_pivots_and_what_sticks_among_them(by_trees, cone):
+    pair = oracle.pair_of_xml(TURNTABLE.format(name=f"pivots {cone}", cone=cone, more=""))
+    assert trees.trees_of(pair.model) is not None and pair.model.haspivots and pair.model.hasadhesion
+    d, step = mujoco.MjData(pair.mj), jax.jit(js.step)
+    d.qvel[:2], d.ctrl[:] = (1, 2), (2, 1)
+    for _ in range(20):
+        data = step(pair.model, oracle.put(pair.model, d))
+        mujoco.mj_forward(pair.mj, d)
+        assert d.ncon > 12 and np.abs(d.qfrc_passive).max() > 1 and np.abs(d.efc_force).max() > 1e14
+        assert data.solver_converged
+        oracle.assert_equal(data, d, ["qfrc_passive", "actuator_velocity", "qfrc_actuator"])
+        oracle.assert_equal(data, d, ["qacc"], 1e-8)  # of forces of 1e14 N
+        mujoco.mj_step(pair.mj, d)
+
+
+def test_pivots_that_are_hit_move_as_with_dense_matrices(monkeypatch):
+    found = []
+    for many in (10, 1000):
+        monkeypatch.setattr(trees, "MANY", many)
+        model = js.load(TURNTABLE.format(name=f"hit {many}", cone="elliptic", more=HIT))
+        assert (trees.trees_of(model) is None) == (many == 1000)
+        data, step, path = js.make_data(model), jax.jit(js.step), []
+        for _ in range(40):
+            data = step(model, data)
+            path.append(data.qvel)
+        found.append(np.stack(path))
+    assert np.abs(found[0]).max() < 20
+    assert oracle.error(found[0], found[1]) < 1e-8
+
+
+def test_what_forces_at_contacts_do_is_that_of_written_out_jacobians(by_trees):
+    m = oracle.pair_of_xml(TURNTABLE.format(name="give", cone="elliptic", more=HIT)).model
+    d = forward.position_velocity(m, js.make_data(m))[0]
+    slots = forward.collide(m, d)
+    rows = contact.contact_rows(m, d, slots)
+    expected = contact._squares(d.replace(qM=d.qM.dense()), contact.written_out(m.topology, rows))
+    found = contact._squares_of_bodies(m, d, slots, rows.motion)
+    assert contact._last_shared(m).any() and np.max(expected) > 1
+    assert np.allclose(found, expected, rtol=1e-12, atol=1e-12 * np.max(expected))
