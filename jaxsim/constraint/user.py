@@ -6,9 +6,9 @@ import numpy as np
 
 from jaxsim.constraint.scalar import ScalarRows
 from jaxsim.core.data import Data
-from jaxsim.core.extension import extension_of
 from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology
+from jaxsim.dynamics.extension import extension_of
 
 Array = jax.Array
 

@@ -32,11 +32,6 @@ class Extension(NamedTuple):
     limit: tuple[RowFunction, int] | None = None
 
 
-def extension_of(m: Model) -> Extension:
-    """What was bound to a model."""
-    return Extension(*m.topology.extension)
-
-
 def user_actuators(t: Topology, field: str) -> np.ndarray:
     """The actuators [n] whose dynamics, gain or bias is the user's: "dyn", "gain" or "bias"."""
     user = {"dyn": DynType.USER, "gain": GainType.USER, "bias": BiasType.USER}[field]

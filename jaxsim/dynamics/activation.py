@@ -8,11 +8,11 @@ from jaxsim.algebra import vector
 from jaxsim.algebra.select import gather_groups, put, take
 from jaxsim.core.data import Data
 from jaxsim.core.enums import MINVAL, DynType, GainType
-from jaxsim.core.extension import extension_of
 from jaxsim.core.model import Model
 from jaxsim.dynamics import dc_motor, muscle, pid_plugin
 from jaxsim.dynamics.controls import disabled_actuators, last_states, nearest, on_rotations, periods
 from jaxsim.dynamics.dc_motor import BRISTLE, CURRENT, INTEGRAL, SLEW, Motors
+from jaxsim.dynamics.extension import extension_of
 
 Array = jax.Array
 

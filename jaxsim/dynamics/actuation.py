@@ -13,7 +13,7 @@ from jaxsim.algebra import vector
 from jaxsim.algebra.select import gather_groups, put, scatter_add, take
 from jaxsim.core.data import Data, counted
 from jaxsim.core.enums import MINVAL, BiasType, DisableBit, GainType, TrnType, WarningType
-from jaxsim.core.extension import extension_of, user_actuators
+from jaxsim.core.extension import user_actuators
 from jaxsim.core.model import Model
 from jaxsim.dynamics import dc_motor, muscle, pid_plugin, servo
 from jaxsim.dynamics.activation import activation_after, activation_rates, anchored
@@ -28,6 +28,7 @@ from jaxsim.dynamics.controls import (
     periods,
 )
 from jaxsim.dynamics.coordinates import SCALAR
+from jaxsim.dynamics.extension import extension_of
 
 Array = jax.Array
 

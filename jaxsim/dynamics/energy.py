@@ -1,9 +1,9 @@
 """Potential and kinetic energy (mj_energyPos, mj_energyVel)."""
 
 import jax.numpy as jnp
-from jax import lax
 
 from jaxsim.algebra import quaternion, vector
+from jaxsim.algebra.blocks import times
 from jaxsim.algebra.select import gather_groups, take
 from jaxsim.core.data import Data
 from jaxsim.core.enums import DisableBit, EnableBit, JointType
@@ -21,7 +21,7 @@ def energy(m: Model, d: Data) -> Data:
 
 def kinetic(m: Model, d: Data):
     """qvel^T M qvel / 2 [] (J)."""
-    return 0.5 * jnp.sum(d.qvel * lax.dot(d.qM, d.qvel, precision=lax.Precision.HIGHEST))
+    return 0.5 * jnp.sum(d.qvel * times(d.qM, d.qvel))
 
 
 def potential(m: Model, d: Data):

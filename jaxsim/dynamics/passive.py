@@ -9,10 +9,10 @@ from jaxsim.algebra import quaternion, vector
 from jaxsim.algebra.select import gather_groups, scatter_add, take
 from jaxsim.core.data import Data
 from jaxsim.core.enums import DisableBit, JointType, TrnType
-from jaxsim.core.extension import extension_of
 from jaxsim.core.model import Model
 from jaxsim.dynamics.com import project_wrenches
 from jaxsim.dynamics.coordinates import SCALAR, TURNING, joints_of, positions_of, quats_of, read, spins_of
+from jaxsim.dynamics.extension import extension_of
 from jaxsim.dynamics.fluid import fluid_force, has_fluid
 from jaxsim.dynamics.plastic import spring_rest
 

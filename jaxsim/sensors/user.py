@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsim.core.data import Data
-from jaxsim.core.extension import extension_of
 from jaxsim.core.model import Model
+from jaxsim.dynamics.extension import extension_of
 
 Array = jax.Array
 

@@ -12,11 +12,11 @@ from jaxsim.constraint.adhesion import with_adhesion
 from jaxsim.constraint.rows import adhesion_of, make_constraint
 from jaxsim.core.data import Data
 from jaxsim.core.enums import DisableBit
-from jaxsim.core.extension import extension_of
 from jaxsim.core.model import Model
 from jaxsim.dynamics.actuation import actuation
 from jaxsim.dynamics.com import Inertia, com_pos, com_vel, inertia_of, inertia_product, project_wrenches, rne
 from jaxsim.dynamics.energy import energy
+from jaxsim.dynamics.extension import extension_of
 from jaxsim.dynamics.history import late_readings
 from jaxsim.dynamics.kinematics import Poses, kinematics
 from jaxsim.dynamics.passive import passive

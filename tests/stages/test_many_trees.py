@@ -19,7 +19,7 @@ BOX = (
 )
 XML = """
 <mujoco model="{name}">
-  <option timestep=".004" cone="{cone}"/>
+  <option timestep=".004" cone="{cone}"><flag energy="enable"/></option>
   <default><geom friction=".6 .02 .005"/></default>
   <worldbody>
     <geom type="plane" size="5 5 .1"/>
@@ -37,6 +37,7 @@ XML = """
   <tendon><fixed armature=".02" frictionloss=".3" range="-.2 .2" limited="true">
     <joint joint="b" coef="1"/><joint joint="leg" coef=".5"/></fixed></tendon>
   <equality><connect body1="a" body2="c" anchor=".5 .2 .1"/><joint joint1="a" joint2="c"/></equality>
+  <sensor><e_kinetic/><e_potential/></sensor>
 </mujoco>
 """
 
@@ -87,7 +88,7 @@ def test_a_batch_of_heaps_is_mujocos(by_trees):
         inertia = np.zeros((pair.mj.nv, pair.mj.nv))
         mujoco.mj_fullM(pair.mj, d, inertia)
         assert oracle.error(mine.qM, inertia) < 1e-9
-        oracle.assert_equal(mine, d, ("qfrc_bias", "qacc_smooth", "cvel"))
+        oracle.assert_equal(mine, d, ("qfrc_bias", "qacc_smooth", "cvel", "energy", "sensordata"))
         oracle.assert_equal(mine, d, ("qacc", "qfrc_constraint"), 1e-8)
 
 
@@ -99,6 +100,7 @@ def test_derivatives_are_those_of_dense_matrices(monkeypatch):
     for many in (10, 1000):
         monkeypatch.setattr(trees, "MANY", many)
         model = oracle.pair_of_xml(heap(f"derivatives {many}", count=3)).model
+        model = js.extend(model, passive=lambda m, d: -jnp.matvec(d.qM, d.qvel))
         assert (trees.trees_of(model) is None) == (many == 1000)
         data = oracle.put(model, state)
 
