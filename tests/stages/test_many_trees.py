@@ -48,6 +48,11 @@ def by_trees(monkeypatch):
     monkeypatch.setattr(trees, "MANY", 19)
 
 
+def apart(xml: str, many: int) -> str:
+    """The model with `many` more sites in the world: programs are kept by what a model has, not by names."""
+    return xml.replace("<worldbody>", "<worldbody>" + many * "<site/>")
+
+
 def heap(name: str, cone: str = "pyramidal", count: int = 6) -> str:
     """Boxes above each other and other things, which fall upon each other."""
     boxes = [
@@ -97,9 +102,9 @@ def test_derivatives_are_those_of_dense_matrices(monkeypatch):
     mj = oracle.pair_of_xml(heap("to fall", count=3)).mj
     state = scattered(mj, rng)[-1]
     *tangents, weight = (jnp.asarray(rng.standard_normal(n)) for n in (mj.nv, mj.nv, mj.nq, mj.nv))
-    for many in (10, 1000):
+    for sites, many in enumerate((10, 1000)):
         monkeypatch.setattr(trees, "MANY", many)
-        model = oracle.pair_of_xml(heap(f"derivatives {many}", count=3)).model
+        model = oracle.pair_of_xml(apart(heap("derivatives", count=3), sites)).model
         model = js.extend(model, passive=lambda m, d: -jnp.matvec(d.qM, d.qvel))
         assert (trees.trees_of(model) is None) == (many == 1000)
         data = oracle.put(model, state)
@@ -182,18 +187,40 @@ def test_pivots_and_what_sticks_among_them(by_trees, cone):
 
 
 def test_pivots_that_are_hit_move_as_with_dense_matrices(monkeypatch):
-    found = []
-    for many in (10, 1000):
+    """So do their derivatives, by velocities, controls and the stickiness of surfaces."""
+    found, slopes = [], []
+    for sites, many in enumerate((10, 1000)):
         monkeypatch.setattr(trees, "MANY", many)
-        model = js.load(TURNTABLE.format(name=f"hit {many}", cone="elliptic", more=HIT))
+        model = js.load(apart(TURNTABLE.format(name="hit", cone="elliptic", more=HIT), sites))
         assert (trees.trees_of(model) is None) == (many == 1000)
         data, step, path = js.make_data(model), jax.jit(js.step), []
         for _ in range(40):
             data = step(model, data)
             path.append(data.qvel)
         found.append(np.stack(path))
+
+        def seen(qvel, ctrl, adhesion, model=model, data=data):
+            end = js.step(model.replace(geom_adhesion=adhesion), data.replace(qvel=qvel, ctrl=ctrl))
+            return end.qvel, end.qfrc_passive
+
+        at, weight = (data.qvel, data.ctrl + 1, model.geom_adhesion), jnp.cos(jnp.arange(float(model.nv)))
+        slopes.append(jax.vjp(seen, *at)[1]((weight, weight)))
     assert np.abs(found[0]).max() < 20
-    assert oracle.error(found[0], found[1]) < 1e-8
+    assert 0 < oracle.error(found[0], found[1]) < 1e-8
+    for ours, dense in zip(*slopes):
+        assert np.abs(dense).max() > 1e-5 and np.abs(ours - dense).max() < 1e-6 * np.abs(dense).max()
+
+
+def test_pivots_among_them_come_to_rest_in_float32(float32, by_trees):
+    model, step = js.load(TURNTABLE.format(name="single", cone="elliptic", more=HIT)), jax.jit(js.step)
+    data, met = js.make_data(model), 0
+    data = data.replace(qvel=data.qvel + 0.5)
+    for _ in range(100):
+        data = step(model, data)
+        met += int(data.ncon) > 12
+    assert trees.trees_of(model) is not None and data.qvel.dtype == np.float32 and met
+    assert not js.warnings_of(data) and data.solver_converged
+    assert np.abs(data.qvel[0]) < 1e-3 and np.abs(data.qvel).max() < 20
 
 
 def test_what_forces_at_contacts_do_is_that_of_written_out_jacobians(by_trees):
