@@ -10,7 +10,7 @@ from jaxsim.collision.convex.collider import convex
 from jaxsim.collision.convex.form import library
 from jaxsim.collision.convex.locate import Accuracy
 from jaxsim.collision.convex.penetration import met, penetration
-from jaxsim.collision.sdf.collider import fields_met
+from jaxsim.collision.sdf.collider import Part, fields_met
 from jaxsim.collision.sdf.contact import sdf_contacts
 from jaxsim.collision.sdf.mesh import mesh_contacts
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape
@@ -83,6 +83,7 @@ def _by_collider(m: Model, d: Data, collider: Collider, first: np.ndarray, secon
         return jnp.concatenate([dist, pos - half, pos + half])
 
     if collider in (sdf_contacts, mesh_contacts):
-        return jax.vmap(measure)(fields_met(m, d, collider, [(first, second)], np.unique([first, second])))
+        part = Part(first, second, np.unique(first), np.unique(second), reach)
+        return jax.vmap(measure)(fields_met(m, d, collider, [part]))
     a, b = shapes_of(m, d, first, first), shapes_of(m, d, second, second)
     return jax.vmap(lambda a, b, reach: measure(collider(a, b, reach)))(a, b, reach)

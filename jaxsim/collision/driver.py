@@ -23,11 +23,11 @@ from jaxsim.collision.hulls import facets, is_whole
 from jaxsim.collision.pairs import Pairs, groups
 from jaxsim.collision.params import PairParams, pair_params
 from jaxsim.collision.plane_pairs import has_many_vertices, on_planes
-from jaxsim.collision.sdf.collider import fields_met
+from jaxsim.collision.sdf.collider import Part, fields_met
 from jaxsim.collision.sdf.contact import sdf_contacts
 from jaxsim.collision.sdf.mesh import mesh_contacts, triangle_contact
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape
-from jaxsim.collision.shapes import Index, formed, shapes_of
+from jaxsim.collision.shapes import formed, shapes_of
 from jaxsim.collision.slots import ContactSlots, fill_slots, fixed_pairs, group_budget, less_gap, pairs_of
 from jaxsim.collision.sphere_pairs import have_few_faces, spheres_on_meshes
 from jaxsim.collision.table import Collider
@@ -82,7 +82,7 @@ def _collide(m: Model, d: Data) -> ContactSlots:
                 slots, needed = _broadphase(m, d, members, reach)
                 if len(kinds) == 2:
                     demand[group_name(kinds)] = needed
-            if slots is None and _collider(m, kinds) is convex:
+            if slots is None and _collider(m, kinds) in (convex, sdf_contacts, mesh_contacts):
                 reach = jnp.where(_are_near(m, d, members, reach), reach, -NO_CONTACT)
             tests.append(_tests(m, kinds, members, reach, slots))
             rows.append(_rows(loose, slots, _count(m, kinds)))
@@ -164,8 +164,7 @@ def _tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
         those = [i for i, x in enumerate(tests) if _collider(m, x.kinds) is collider]
         if those:
             some = [tests[i] for i in those]
-            among = np.unique(np.concatenate([x.among for x in some]))
-            found.update(zip(those, _split(fields_met(m, d, collider, [_sides(x) for x in some], among), some)))
+            found.update(zip(those, _split(fields_met(m, d, collider, [_part(m, x) for x in some]), some)))
     for i, x in enumerate(tests):
         if i in found:
             continue
@@ -180,11 +179,12 @@ def _tested(m: Model, d: Data, tests: list[_Tests]) -> list[Candidates]:
     return [_in_reach(found[i], x, _count(m, x.kinds)) for i, x in enumerate(tests)]
 
 
-def _sides(tests: _Tests) -> tuple[Index | Shape, Index]:
+def _part(m: Model, tests: _Tests) -> Part:
     """The geoms of tests, or the triangles on top of prisms and the geoms."""
-    top = tests.prisms
+    top, of = tests.prisms, m.geom_type[tests.among]
+    firsts, seconds = (tests.among[of == kind] for kind in tests.kinds[:2])
     first = tests.geoms[0] if top is None else top._replace(data=top.data.point[:, PRISM // 2 :])
-    return first, tests.geoms[1]
+    return Part(first, tests.geoms[1], firsts, seconds, tests.reach)
 
 
 def _collider(m: Model, kinds: Kinds) -> Collider:

@@ -8,7 +8,6 @@ from jaxsim.algebra.select import take
 from jaxsim.collision.compact import gather
 from jaxsim.collision.convex.form import Library, forms
 from jaxsim.collision.hulls import HULLED, hulls
-from jaxsim.collision.sdf.mesh import triangles
 from jaxsim.collision.shape import Hull, Shape
 from jaxsim.core.data import Data
 from jaxsim.core.model import Model
@@ -72,10 +71,3 @@ def _hulls(m: Model, geom: Index, meshes: np.ndarray) -> Hull:
 
 def _rows(table: Array, index: Index) -> Array:
     return take(table, index) if isinstance(index, np.ndarray) else gather(table, index)
-
-
-def corners(m: Model, geom: Index, meshes: np.ndarray) -> Array:
-    """Corners [k, n, 3, 3] (m) of the triangles of geoms [k], some of the given meshes."""
-    some = one_of_each(m, meshes)
-    table = jnp.asarray(triangles(m.topology, tuple(m.geom_dataid[some].tolist())), m.geom_size.dtype)
-    return of_mesh(table, place_among(m, geom, some))

@@ -9,8 +9,8 @@ import pytest
 import jaxsim as js
 from jaxsim.collision.driver import collide
 from jaxsim.collision.sdf.contact import placed
-from jaxsim.collision.sdf.field import served, solids
-from jaxsim.collision.sdf.search import Overlap, overlap_points
+from jaxsim.collision.sdf.field import Kinds, served, solids
+from jaxsim.collision.sdf.search import Overlap, meet, overlap_points
 from jaxsim.collision.shape import NO_CONTACT, make_frame
 from jaxsim.collision.shapes import placed as placed_shapes
 from jaxsim.collision.slots import fixed_pairs, pairs_of
@@ -148,13 +148,14 @@ def ring_and_ball():
 def test_contacts_follow_the_solids():
     """Derivatives in both modes are differences of contacts whose points are solved for anew."""
     s = ring_and_ball()
-    kinds = served(s.model.topology, (0, 1))
+    both = served(s.model.topology, (0, 1))
+    kinds = Kinds(both, both, np.zeros((0, 0, 3, 3)))
     along = np.random.default_rng(1).normal(size=s.qpos.shape)
 
     def sides(qpos):
         d = kinematics(s.model, s.data.replace(qpos=qpos))
         one, two = (placed_shapes(s.model, d, np.array([g])) for g in (0, 1))
-        a, b = (x._replace(data=solids(s.model, kinds, np.array([g]))) for g, x in enumerate((one, two)))
+        a, b = (x._replace(data=solids(s.model, both, np.array([g]))) for g, x in enumerate((one, two)))
         return jax.tree.map(lambda x: x[0], (a, b))
 
     def overlap(qpos):
@@ -164,8 +165,9 @@ def test_contacts_follow_the_solids():
 
     def contacts(qpos, x, touching):
         b, o = overlap(qpos)
-        found = placed(kinds, o, b, x, touching)
-        return jnp.concatenate([found.dist[:, None], found.pos, found.normal], axis=1)
+        found = placed(kinds, o, b, x)
+        dist = jnp.where(touching, found.dist, NO_CONTACT)
+        return jnp.concatenate([dist[:, None], found.pos, found.normal], axis=1)
 
     def solved(qpos, start, x):
         """Points that have moved to where the conditions of those [8, 3] at `start` are met."""
@@ -200,7 +202,7 @@ def test_contacts_follow_the_solids():
     def all_of(qpos, along):
         weight = jnp.cos(jnp.arange(56.0)).reshape(8, 7)
         x, depth = overlap_points(kinds, overlap(qpos)[1], 8, 10)
-        touching = depth <= 0
+        touching = (depth <= 0) & meet(overlap(qpos)[1])
         value, exact = jax.jvp(lambda q: contacts(q, x, touching), (qpos,), (along,))
         back = jax.grad(lambda q: jnp.sum(jnp.where(touching[:, None], weight * contacts(q, x, touching), 0)))(qpos)
         (high, low), (stiff, _) = jax.vmap(lambda h: fresh(qpos + h * along, qpos, x))(jnp.array([1e-6, -1e-6]))

@@ -1,44 +1,59 @@
-"""Pairs of geoms of a model of which the second is a signed distance field, all in one program."""
+"""Pairs of geoms of a model of which the second is a signed distance field, all in one program.
+
+Pairs are lanes: searches are long, and few of the pairs are near, so those of all worlds that are run side by side.
+"""
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxsim.collision.sdf.field import served, solids
-from jaxsim.collision.shape import Candidates, Shape
-from jaxsim.collision.shapes import Index, corners, placed
+from jaxsim.collision.sdf.field import Kinds, served, solids
+from jaxsim.collision.sdf.mesh import triangles
+from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape
+from jaxsim.collision.shapes import Index, one_of_each, place_among, placed
 from jaxsim.core.data import Data
 from jaxsim.core.enums import GeomType
 from jaxsim.core.model import Model
 
+Array = jax.Array
 
-def fields_met(
-    m: Model,
-    d: Data,
-    collider: Callable[..., Candidates],
-    pairs: Sequence[tuple[Index | Shape, Index]],
-    among: np.ndarray,
-) -> Candidates:
-    """Candidates [n, k] of pairs, given in one or more parts as geoms [n_i] each, or shapes and geoms.
+
+class Part(NamedTuple):
+    """Pairs [n]: a geom or shape and a geom each, which geoms may be among the first ones and among the second ones,
+    and up to which distance [n] (m) contacts are detected, -NO_CONTACT where none is asked for."""
+
+    first: Index | Shape
+    second: Index
+    firsts: np.ndarray
+    seconds: np.ndarray
+    reach: Array
+
+
+def fields_met(m: Model, d: Data, collider: Callable[..., Candidates], parts: Sequence[Part]) -> Candidates:
+    """Candidates [n, k] of pairs in one or more parts, n in all.
 
     Args:
         m: the model.
         d: with geom_xpos and geom_xmat.
         collider: of all of them: `sdf_contacts`, or `mesh_contacts` where the first ones are meshes, or
             `triangle_contact` where they are shapes.
-        pairs: the parts.
-        among: the geoms that may be among them.
+        parts: the pairs.
     """
-    meshes = among[m.geom_type[among] == GeomType.MESH]
-    kinds = served(m.topology, tuple(np.setdiff1d(among, meshes).tolist()))
+    first, second = (np.unique(np.concatenate(x)) for x in zip(*((p.firsts, p.seconds) for p in parts)))
+    meshes = one_of_each(m, first[m.geom_type[first] == GeomType.MESH])
+    t, fields = m.topology, np.setdiff1d(first, first[m.geom_type[first] == GeomType.MESH])
+    faces = triangles(t, tuple(m.geom_dataid[meshes].tolist())) if len(meshes) else np.zeros((0, 0, 3, 3))
+    kinds = Kinds(served(t, tuple(fields.tolist())), served(t, tuple(second.tolist())), faces)
     shapes = []
-    for first, second in pairs:
-        a, b = first, placed(m, d, second)
+    for part in parts:
+        a, b = part.first, placed(m, d, part.second)
         if not isinstance(a, Shape):
-            a = placed(m, d, first)._replace(data=corners(m, first, meshes) if len(meshes) else solids(m, kinds, first))
-        shapes.append((a, b._replace(data=solids(m, kinds, second))))
+            data = place_among(m, a, meshes) if len(meshes) else solids(m, kinds.first, a)
+            a = placed(m, d, a)._replace(data=data)
+        shapes.append((a, b._replace(data=solids(m, kinds.second, part.second))))
     a, b = (jax.tree.map(lambda *x: jnp.concatenate(x), *side) for side in zip(*shapes))
-    points, iterations = int(m.opt.sdf_initpoints), int(m.opt.sdf_iterations)
-    return jax.vmap(lambda a, b: collider(kinds, a, b, points, iterations))(a, b)
+    asked = jnp.concatenate([part.reach for part in parts]) > -NO_CONTACT
+    return collider(kinds, a, b, asked, int(m.opt.sdf_initpoints), int(m.opt.sdf_iterations))

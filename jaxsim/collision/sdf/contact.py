@@ -14,23 +14,37 @@ import numpy as np
 from jax import lax
 
 from jaxsim.algebra import vector
-from jaxsim.collision.sdf.field import Served
-from jaxsim.collision.sdf.search import Overlap, overlap_points
+from jaxsim.collision.sdf.field import Kinds
+from jaxsim.collision.sdf.search import Overlap, meet, overlap_points
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape, make_frame, safe_norm, to_world
 from jaxsim.core.enums import MINVAL
+from jaxsim.layout import where_asked
 
 Array = jax.Array
 
 FREE = 1e-4  # change of the slopes, over the size of the solid, from which a direction is not free
 
 
-def sdf_contacts(kinds: Served, a: Shape, b: Shape, points: int, iterations: int) -> Candidates:
-    """Candidates [points] of two geoms whose data are solids, b of which is a signed distance field (mjc_SDF)."""
+def sdf_contacts(kinds: Kinds, a: Shape, b: Shape, asked: Array, points: int, iterations: int) -> Candidates:
+    """Candidates [n, points] of pairs [n] whose data are solids, b of which are signed distance fields (mjc_SDF)."""
+
+    def search(_, a: Shape, b: Shape) -> tuple[Array, Array]:
+        x, depth = overlap_points(kinds, _overlap(a, b), points, iterations)
+        return x, (depth <= 0) & ~_known(x, depth <= 0)
+
+    def place(_, a: Shape, b: Shape, x: Array) -> Candidates:
+        return placed(kinds, _overlap(a, b), b, x)
+
+    still = lax.stop_gradient((a, b))
+    near = asked & jax.vmap(lambda a, b: meet(_overlap(a, b)))(*still)
+    x, touching = where_asked(search)(near, None, *still)
+    found = where_asked(place)(jnp.any(touching, axis=1), None, a, b, x)
+    return found._replace(dist=jnp.where(touching, found.dist, NO_CONTACT))
+
+
+def _overlap(a: Shape, b: Shape) -> Overlap:
     turn = jnp.sum(a.mat[:, :, None] * b.mat[:, None], axis=0)
-    o = Overlap(a.data, b.data, turn, vector.matvec_t(a.mat, b.pos - a.pos))
-    x, depth = lax.stop_gradient(overlap_points(kinds, lax.stop_gradient(o), points, iterations))
-    touching = (depth <= 0) & ~_known(x, depth <= 0)
-    return placed(kinds, o, b, x, touching)
+    return Overlap(a.data, b.data, turn, vector.matvec_t(a.mat, b.pos - a.pos))
 
 
 def _known(x: Array, touching: Array) -> Array:
@@ -41,7 +55,7 @@ def _known(x: Array, touching: Array) -> Array:
     return jnp.any(same & touching[None] & np.tril(np.ones((n, n), bool), -1), axis=1)
 
 
-def placed(kinds: Served, o: Overlap, b: Shape, x: Array, touching: Array) -> Candidates:
+def placed(kinds: Kinds, o: Overlap, b: Shape, x: Array) -> Candidates:
     """Candidates at points [n, 3] in the frame of b, on the surface where both distances are the same."""
     x = _carried(kinds, x, o)
     first, second, down1, down2 = o.slopes(kinds, x)
@@ -49,17 +63,17 @@ def placed(kinds: Served, o: Overlap, b: Shape, x: Array, touching: Array) -> Ca
     across = down2 / safe_norm(down2) - down1 / safe_norm(down1)
     normal = to_world(b.mat, across / safe_norm(across))
     pos = b.pos[None] + to_world(b.mat, x) + 0.5 * dist[:, None] * normal
-    return Candidates(jnp.where(touching, dist, NO_CONTACT), pos, normal, jnp.zeros_like(pos))
+    return Candidates(dist, pos, normal, jnp.zeros_like(pos))
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _carried(kinds: Served, x: Array, o: Overlap) -> Array:
+def _carried(kinds: Kinds, x: Array, o: Overlap) -> Array:
     """The points [n, 3] where they are, which follow the solids when these move."""
     return x
 
 
 @_carried.defjvp
-def _(kinds: Served, primals, tangents):
+def _(kinds: Kinds, primals, tangents):
     x, o = primals
     moved = tangents[-1]
     # half of the velocity that a has at the points, as seen from b
@@ -68,7 +82,7 @@ def _(kinds: Served, primals, tangents):
     return x, along + _settled(kinds, x, o, along, moved)
 
 
-def _settled(kinds: Served, x: Array, o: Overlap, along: Array, moved: Overlap) -> Array:
+def _settled(kinds: Kinds, x: Array, o: Overlap, along: Array, moved: Overlap) -> Array:
     """How points [n, 3] that go along have to move on to stay where the search's conditions are met."""
     solids = (o.a.size, o.a.constant, o.b.size, o.b.constant)
     changes = (moved.a.size, moved.a.constant, moved.b.size, moved.b.constant)

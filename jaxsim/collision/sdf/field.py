@@ -93,6 +93,15 @@ class Served(NamedTuple):
         return out
 
 
+class Kinds(NamedTuple):
+    """What a program for pairs serves: the kinds of the first geoms and of the second ones, or in place of the first
+    the corners [meshes, n, 3, 3] (m) of the triangles of meshes."""
+
+    first: Served
+    second: Served
+    triangles: np.ndarray
+
+
 @per_topology
 def served(t: Topology, geoms: tuple[int, ...]) -> Served:
     """The kinds of some geoms, each once; meshes among them have an octree."""

@@ -16,11 +16,13 @@ from jax import lax
 
 from jaxsim.algebra import vector
 from jaxsim.collision.compact import chosen, gather
-from jaxsim.collision.sdf.field import Served, Solid
+from jaxsim.collision.sdf.field import Kinds, Served, Solid
 from jaxsim.collision.sdf.search import halton
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape, safe_norm, to_world
+from jaxsim.collision.shapes import of_mesh
 from jaxsim.core.enums import MINVAL
 from jaxsim.core.topology import Topology, per_topology
+from jaxsim.layout import where_asked
 
 Array = jax.Array
 
@@ -30,29 +32,44 @@ _EPS = 1e-14  # m, difference that counts in the tree (mjEPS)
 HEIGHT = 0.1  # m, below which a tetrahedron over a triangle is too flat for MuJoCo to take its sphere
 
 
-def mesh_contacts(kinds: Served, a: Shape, b: Shape, points: int, iterations: int) -> Candidates:
-    """Candidates [MOST] of a mesh, whose data are the corners of its triangles [n, 3, 3] (m), and a solid."""
-    frozen = lax.stop_gradient((a, b))
-    x, touching = _search(kinds, *frozen, points, iterations)
-    here = frozen[0].pos[None] + to_world(frozen[0].mat, x)
-    same = jnp.sum((here[:, None] - here[None]) ** 2, axis=2) < MINVAL * MINVAL
-    earlier = np.tril(np.ones((MOST, MOST), bool), -1)
-    touching = touching & ~jnp.any(same & touching[None] & earlier, axis=1)
-    found = _at(kinds, a, b, x)
+def mesh_contacts(kinds: Kinds, a: Shape, b: Shape, asked: Array, points: int, iterations: int) -> Candidates:
+    """Candidates [n, MOST] of pairs [n] of a mesh, whose data are its row in `kinds.triangles`, and a solid."""
+
+    def search(_, a: Shape, b: Shape) -> tuple[Array, Array]:
+        a = a._replace(data=of_mesh(jnp.asarray(kinds.triangles, a.pos.dtype), a.data))
+        x, touching = _search(kinds.second, a, b, points, iterations)
+        here = a.pos[None] + to_world(a.mat, x)
+        same = jnp.sum((here[:, None] - here[None]) ** 2, axis=2) < MINVAL * MINVAL
+        earlier = np.tril(np.ones((MOST, MOST), bool), -1)
+        return x, touching & ~jnp.any(same & touching[None] & earlier, axis=1)
+
+    def place(_, a: Shape, b: Shape, x: Array) -> Candidates:
+        return _at(kinds.second, a, b, x)
+
+    x, touching = where_asked(search)(asked, None, *lax.stop_gradient((a, b)))
+    found = where_asked(place)(jnp.any(touching, axis=1), None, a, b, x)
     return found._replace(dist=jnp.where(touching, found.dist, NO_CONTACT))
 
 
-def triangle_contact(kinds: Served, a: Shape, b: Shape, points: int, iterations: int) -> Candidates:
-    """Candidates [1] of a shape whose data are the corners of one triangle [3, 3] (m) and a solid.
+def triangle_contact(kinds: Kinds, a: Shape, b: Shape, asked: Array, points: int, iterations: int) -> Candidates:
+    """Candidates [n, 1] of pairs [n] of shapes whose data are the corners of one triangle [3, 3] (m) and solids.
 
     That is the deepest of the points that the search ends at, or the nearest one.
     """
-    frozen = lax.stop_gradient((a, b))
-    corner, share = _seen(*frozen), jnp.asarray(_spread(points), a.data.dtype)
-    weight = _lowest(kinds, corner, frozen[1].data, share, iterations)
-    depth = kinds.value(jnp.sum(weight[..., None] * corner[None], axis=1), frozen[1].data)
-    deepest = jnp.argmin(depth, keepdims=True).astype(jnp.int32)
-    return _at(kinds, a, b, jnp.sum(gather(weight, deepest)[..., None] * a.data[None], axis=1))
+
+    def search(_, a: Shape, b: Shape) -> Array:
+        corner, share = _seen(a, b), jnp.asarray(_spread(points), a.data.dtype)
+        weight = _lowest(kinds.second, corner, b.data, share, iterations)
+        depth = kinds.second.value(jnp.sum(weight[..., None] * corner[None], axis=1), b.data)
+        _, deepest = vector.least(depth)
+        return jnp.sum(jnp.where(deepest[:, None], weight, 0), axis=0)
+
+    def place(_, a: Shape, b: Shape, weight: Array) -> Candidates:
+        return _at(kinds.second, a, b, jnp.sum(weight[:, None] * a.data, axis=0)[None])
+
+    weight = where_asked(search)(asked, None, *lax.stop_gradient((a, b)))
+    found = where_asked(place)(asked, None, a, b, weight)
+    return found._replace(dist=jnp.where(asked[:, None], found.dist, NO_CONTACT))
 
 
 def _lowest(kinds: Served, corner: Array, s: Solid, weight: Array, iterations: int) -> Array:

@@ -3,6 +3,9 @@
 With distances A and B, each point first goes down A + B + |max(A, B)|, which in the overlap is the lesser of the
 two and so leads to a point of one surface that is deep in the other solid; then it makes one step down max(A, B),
 whose value there is the contact's distance. Each step halves its length until it gains enough.
+
+That is most of a scene's time, so a search is for one pair of geoms, a lane beside others: what it holds at a time are
+its points, and only these.
 """
 
 from typing import NamedTuple
@@ -13,13 +16,12 @@ import numpy as np
 from jax import lax
 
 from jaxsim.algebra import vector
-from jaxsim.collision.sdf.field import Served, Solid
-from jaxsim.collision.shape import first_true
+from jaxsim.collision.sdf.field import Kinds, Solid
 from jaxsim.core.enums import MAXVAL
 
 Array = jax.Array
 
-ALPHA = 0.5 ** np.arange(15)  # lengths of a step in units of the slope: the last one is below MuJoCo's least, 1e-4
+SHORTEST = 1e-4  # length of a step, in slopes, from which on it is halved no more
 GAIN = 0.1  # of what the slope promises, that a step has to bring
 
 
@@ -38,14 +40,14 @@ class Overlap(NamedTuple):
         """Points [n, 3] in the frame of a."""
         return vector.matvec(self.turn[None], x) + self.offset[None]
 
-    def values(self, kinds: Served, x: Array) -> tuple[Array, Array]:
+    def values(self, kinds: Kinds, x: Array) -> tuple[Array, Array]:
         """Distances [n] of b and of a at points [n, 3]."""
-        return kinds.value(x, self.b), kinds.value(self.there(x), self.a)
+        return kinds.second.value(x, self.b), kinds.first.value(self.there(x), self.a)
 
-    def slopes(self, kinds: Served, x: Array) -> tuple[Array, Array, Array, Array]:
+    def slopes(self, kinds: Kinds, x: Array) -> tuple[Array, Array, Array, Array]:
         """Distances [n] of b and of a, and their slopes [n, 3] in the frame of b."""
-        first, down1 = kinds.slope(x, self.b)
-        second, down2 = kinds.slope(self.there(x), self.a)
+        first, down1 = kinds.second.slope(x, self.b)
+        second, down2 = kinds.first.slope(self.there(x), self.a)
         return first, second, down1, vector.matvec_t(self.turn[None], down2)
 
 
@@ -56,23 +58,37 @@ class _State(NamedTuple):
     step: Array  # [] int32
 
 
-def overlap_points(kinds: Served, o: Overlap, points: int, iterations: int) -> tuple[Array, Array]:
-    """Points [n, 3] (m) in the frame of b and distances [n] (m) there, above zero where nothing touches."""
-    x, meet = _start(o, points)
+class _Trial(NamedTuple):
+    next: Array  # [] length to try, in slopes
+    length: Array  # [n] of the step taken
+    value: Array  # [n] of the objective there
+    open: Array  # [n] bool: none taken yet
+
+
+def meet(o: Overlap) -> Array:
+    """[] whether the boxes of two fields overlap."""
+    low, high = _common(o)
+    return jnp.all(high >= low)
+
+
+def overlap_points(kinds: Kinds, o: Overlap, points: int, iterations: int) -> tuple[Array, Array]:
+    """Points [n, 3] (m) in the frame of b and distances [n] (m) there, of two fields that `meet`."""
+    low, high = _common(o)
+    x = low[None] + (high - low)[None] * jnp.asarray(halton(points), low.dtype)
+    x = vector.matvec_t(o.turn[None], x - o.offset[None])
     zero = jnp.zeros((points,), x.dtype)
     state = _State(x, zero, zero == 0, jnp.zeros((), jnp.int32))
     state = lax.while_loop(lambda s: s.step <= iterations, lambda s: _step(kinds, o, s, iterations), state)
-    return state.x, jnp.where(meet, state.dist, MAXVAL)
+    return state.x, state.dist
 
 
-def _start(o: Overlap, points: int) -> tuple[Array, Array]:
-    """Points [n, 3] of a Halton sequence in the overlap of the boxes, in the frame of b; whether there is any."""
+def _common(o: Overlap) -> tuple[Array, Array]:
+    """The lowest and highest corner [3] of what the box of a and the one around that of b share, in the frame of a."""
     centre = vector.matvec(o.turn, o.b.aabb[:3]) + o.offset
     half = vector.matvec(jnp.abs(o.turn), o.b.aabb[3:])
     low = jnp.maximum(o.a.aabb[:3] - o.a.aabb[3:], centre - half)
     high = jnp.minimum(o.a.aabb[:3] + o.a.aabb[3:], centre + half)
-    x = low[None] + (high - low)[None] * jnp.asarray(halton(points), low.dtype)
-    return vector.matvec_t(o.turn[None], x - o.offset[None]), jnp.all(high >= low)
+    return low, high
 
 
 def halton(count: int, start: int = 0, bases: tuple[int, ...] = (2, 3, 5)) -> np.ndarray:
@@ -86,7 +102,7 @@ def halton(count: int, start: int = 0, bases: tuple[int, ...] = (2, 3, 5)) -> np
     return out
 
 
-def _step(kinds: Served, o: Overlap, s: _State, iterations: int) -> _State:
+def _step(kinds: Kinds, o: Overlap, s: _State, iterations: int) -> _State:
     """One step of all points that are still going; the last is down max(A, B), and all make it."""
     last = s.step == iterations
     first, second, down1, down2 = o.slopes(kinds, s.x)
@@ -94,21 +110,22 @@ def _step(kinds: Served, o: Overlap, s: _State, iterations: int) -> _State:
     outside = jnp.where(jnp.maximum(first, second) > 0, 1, -1).astype(s.x.dtype)
     slope = jnp.where(last, deeper, down1 + down2 + outside[:, None] * deeper)
     usable = jnp.all(jnp.isfinite(slope) & (jnp.abs(slope) <= MAXVAL), axis=1)
-
-    alpha = jnp.asarray(ALPHA, s.x.dtype)[None]
-    trial = s.x[:, None] - alpha[:, :, None] * slope[:, None]
-    n, k = trial.shape[:2]
-    value = _objective(last, *o.values(kinds, trial.reshape(-1, 3))).reshape(n, k)
     before = _objective(last, first, second)
-    square = jnp.sum(slope * slope, axis=1)
-    short = value - before[:, None] > -GAIN * alpha * square[:, None]
-    hot = first_true(~short | (np.arange(k) == k - 1)[None])
-    length = jnp.sum(jnp.where(hot, alpha, 0), axis=1)
-    after = jnp.sum(jnp.where(hot, value, 0), axis=1)
+    least = GAIN * jnp.sum(slope * slope, axis=1)
 
-    better = usable & ~(before < after)
-    x = jnp.where((better & (s.going | last))[:, None], s.x - length[:, None] * slope, s.x)
-    dist = jnp.where(usable, jnp.minimum(before, after), MAXVAL)
+    def shorter(t: _Trial) -> _Trial:
+        value = _objective(last, *o.values(kinds, s.x - t.next * slope))
+        short = value - before > -t.next * least
+        enough = t.open & ~(short & (t.next > SHORTEST))
+        length, there = jnp.where(enough, t.next, t.length), jnp.where(enough, value, t.value)
+        return _Trial(0.5 * t.next, length, there, t.open & ~enough)
+
+    open_ = usable & (s.going | last)
+    t = _Trial(jnp.ones((), before.dtype), jnp.zeros_like(before), before, open_)
+    t = lax.while_loop(lambda t: jnp.any(t.open), shorter, t)
+    better = usable & ~(before < t.value)
+    x = jnp.where((better & (s.going | last))[:, None], s.x - t.length[:, None] * slope, s.x)
+    dist = jnp.where(usable, jnp.minimum(before, t.value), MAXVAL)
     going = s.going & better
     # where no point goes on, only the last step is left
     following = jnp.where(jnp.any(going), s.step + 1, jnp.maximum(s.step + 1, iterations))
