@@ -82,7 +82,7 @@ def _collide(m: Model, d: Data) -> ContactSlots:
                 slots, needed = _broadphase(m, d, members, reach)
                 if len(kinds) == 2:
                     demand[group_name(kinds)] = needed
-            if slots is None and _collider(m, kinds) in (convex, sdf_contacts, mesh_contacts):
+            if slots is None and _collider(m, kinds) in (convex, mesh_contacts):
                 reach = jnp.where(_are_near(m, d, members, reach), reach, -NO_CONTACT)
             tests.append(_tests(m, kinds, members, reach, slots))
             rows.append(_rows(loose, slots, _count(m, kinds)))

@@ -43,10 +43,10 @@ def fields_met(m: Model, d: Data, collider: Callable[..., Candidates], parts: Se
         parts: the pairs.
     """
     first, second = (np.unique(np.concatenate(x)) for x in zip(*((p.firsts, p.seconds) for p in parts)))
-    meshes = one_of_each(m, first[m.geom_type[first] == GeomType.MESH])
-    t, fields = m.topology, np.setdiff1d(first, first[m.geom_type[first] == GeomType.MESH])
+    t, with_faces = m.topology, m.geom_type[first] == GeomType.MESH
+    meshes = one_of_each(m, first[with_faces])
     faces = triangles(t, tuple(m.geom_dataid[meshes].tolist())) if len(meshes) else np.zeros((0, 0, 3, 3))
-    kinds = Kinds(served(t, tuple(fields.tolist())), served(t, tuple(second.tolist())), faces)
+    kinds = Kinds(served(t, tuple(first[~with_faces].tolist())), served(t, tuple(second.tolist())), faces)
     shapes = []
     for part in parts:
         a, b = part.first, placed(m, d, part.second)

@@ -57,15 +57,14 @@ def triangle_contact(kinds: Kinds, a: Shape, b: Shape, asked: Array, points: int
     That is the deepest of the points that the search ends at, or the nearest one.
     """
 
-    def search(_, a: Shape, b: Shape) -> Array:
+    def search(_, a: Shape, b: Shape) -> Array:  # [1, 3] weights of the corners
         corner, share = _seen(a, b), jnp.asarray(_spread(points), a.data.dtype)
         weight = _lowest(kinds.second, corner, b.data, share, iterations)
         depth = kinds.second.value(jnp.sum(weight[..., None] * corner[None], axis=1), b.data)
-        _, deepest = vector.least(depth)
-        return jnp.sum(jnp.where(deepest[:, None], weight, 0), axis=0)
+        return gather(weight, jnp.argmin(depth, keepdims=True).astype(jnp.int32))
 
     def place(_, a: Shape, b: Shape, weight: Array) -> Candidates:
-        return _at(kinds.second, a, b, jnp.sum(weight[:, None] * a.data, axis=0)[None])
+        return _at(kinds.second, a, b, jnp.sum(weight[..., None] * a.data[None], axis=1))
 
     weight = where_asked(search)(asked, None, *lax.stop_gradient((a, b)))
     found = where_asked(place)(asked, None, a, b, weight)

@@ -4,8 +4,7 @@ With distances A and B, each point first goes down A + B + |max(A, B)|, which in
 two and so leads to a point of one surface that is deep in the other solid; then it makes one step down max(A, B),
 whose value there is the contact's distance. Each step halves its length until it gains enough.
 
-That is most of a scene's time, so a search is for one pair of geoms, a lane beside others: what it holds at a time are
-its points, and only these.
+A search is for one pair of geoms, a lane beside others, and is long: a hundred distances for each of its points.
 """
 
 from typing import NamedTuple
