@@ -8,11 +8,8 @@ import pytest
 
 import jaxsim as js
 from jaxsim.collision.driver import collide
-from jaxsim.collision.sdf.contact import placed
-from jaxsim.collision.sdf.field import Kinds, served, solids
-from jaxsim.collision.sdf.search import Overlap, meet, overlap_points
-from jaxsim.collision.shape import NO_CONTACT, make_frame
-from jaxsim.collision.shapes import placed as placed_shapes
+from jaxsim.collision.sdf.field import served, solids
+from jaxsim.collision.shape import NO_CONTACT
 from jaxsim.collision.slots import fixed_pairs, pairs_of
 from jaxsim.dynamics.kinematics import kinematics
 from jaxsim.layout import batched
@@ -146,76 +143,33 @@ def ring_and_ball():
 
 
 def test_contacts_follow_the_solids():
-    """Derivatives in both modes are differences of contacts whose points are solved for anew."""
-    s = ring_and_ball()
-    both = served(s.model.topology, (0, 1))
-    kinds = Kinds(both, both, np.zeros((0, 0, 3, 3)))
-    along = np.random.default_rng(1).normal(size=s.qpos.shape)
+    """Derivatives in both modes are differences of contacts that are searched for anew, wherever these are smooth: they
+    are not where a search halves a step once more or crosses an edge. Starts in the middle of a box that lies within
+    that of the other are on one."""
+    s = Scene(scene(GEOMS | {"ring": field("torus"), "other": field("torus")}, ["torus"]), 32, 0.3)
+    along, step = np.random.default_rng(1).normal(size=s.qpos.shape), 1e-6
 
-    def sides(qpos):
-        d = kinematics(s.model, s.data.replace(qpos=qpos))
-        one, two = (placed_shapes(s.model, d, np.array([g])) for g in (0, 1))
-        a, b = (x._replace(data=solids(s.model, both, np.array([g]))) for g, x in enumerate((one, two)))
-        return jax.tree.map(lambda x: x[0], (a, b))
-
-    def overlap(qpos):
-        a, b = sides(qpos)
-        turn = a.mat.T @ b.mat
-        return b, Overlap(a.data, b.data, turn, a.mat.T @ (b.pos - a.pos))
-
-    def contacts(qpos, x, touching):
-        b, o = overlap(qpos)
-        found = placed(kinds, o, b, x)
-        dist = jnp.where(touching, found.dist, NO_CONTACT)
-        return jnp.concatenate([dist[:, None], found.pos, found.normal], axis=1)
-
-    def solved(qpos, start, x):
-        """Points that have moved to where the conditions of those [8, 3] at `start` are met."""
-
-        def conditions(x, qpos):
-            one, two, down1, down2 = (y[0] for y in overlap(qpos)[1].slopes(kinds, x[None]))
-            return jnp.concatenate([(one - two)[None], down1 + down2]), down1 - down2
-
-        def one(x):
-            wanted, across = conditions(x, start)
-            frame = make_frame(across, jnp.zeros(3))
-
-            def miss(x):
-                left = conditions(x, qpos)[0] - wanted
-                return jnp.concatenate([left[:1], frame[1:] @ left[1:]])
-
-            for _ in range(3):
-                x = x - jnp.linalg.solve(jax.jacfwd(miss)(x), miss(x))
-            return x, jnp.linalg.eigvalsh(jax.jacfwd(miss)(x)[1:] @ frame[1:].T)
-
-        return jax.vmap(one)(x)
-
-    def fresh(qpos, start, x):
-        x, stiff = solved(qpos, start, x)
-        b, o = overlap(qpos)
-        first, second, down1, down2 = o.slopes(kinds, x)
-        one, two = (y / jnp.linalg.norm(y, axis=1, keepdims=True) for y in (down1, down2))
-        normal = (two - one) / jnp.linalg.norm(two - one, axis=1, keepdims=True) @ b.mat.T
-        dist = jnp.maximum(first, second)[:, None]
-        return jnp.concatenate([dist, b.pos[None] + x @ b.mat.T + 0.5 * dist * normal, normal], axis=1), stiff
-
+    @jax.jit
+    @jax.vmap
     def all_of(qpos, along):
-        weight = jnp.cos(jnp.arange(56.0)).reshape(8, 7)
-        x, depth = overlap_points(kinds, overlap(qpos)[1], 8, 10)
-        touching = (depth <= 0) & meet(overlap(qpos)[1])
-        value, exact = jax.jvp(lambda q: contacts(q, x, touching), (qpos,), (along,))
-        back = jax.grad(lambda q: jnp.sum(jnp.where(touching[:, None], weight * contacts(q, x, touching), 0)))(qpos)
-        (high, low), (stiff, _) = jax.vmap(lambda h: fresh(qpos + h * along, qpos, x))(jnp.array([1e-6, -1e-6]))
-        forth = jnp.sum(jnp.where(touching[:, None], weight * exact, 0))
-        return value, exact, (high - low) / 2e-6, stiff, jnp.sum(back * along), forth
+        (value, geoms), (exact, _) = jax.jvp(s.contacts, (qpos,), (along,))
+        touching = geoms[:, :1] >= 0
+        weight = jnp.where(touching, jnp.cos(jnp.arange(value.size, dtype=value.dtype)).reshape(value.shape), 0)
+        back = jax.grad(lambda q: jnp.sum(weight * s.contacts(q)[0]))(qpos)
+        moved, owners = jax.vmap(lambda h: s.contacts(qpos + h * along))(step * jnp.array([2.0, 1, -1, -2]))
+        touching = touching[:, 0] & jnp.all(owners[..., 0] >= 0, axis=0)
+        return touching, value, exact, moved, jnp.sum(back * along), jnp.sum(weight * exact)
 
-    value, exact, difference, stiff, back, forth = jax.tree.map(np.asarray, jax.jit(jax.vmap(all_of))(s.qpos, along))
-    # not where a search has ended at a centre, near which slopes turn faster than differences can follow
-    firm = (value[..., 0] < NO_CONTACT) & (stiff[..., 0] > 0.1) & (stiff[..., 1] < 100)
-    assert firm.sum() > 10 and np.isfinite(exact).all()
-    error = np.abs(exact - difference).max(2) / (1 + np.abs(exact).max(2))
-    assert error[firm].max() < 1e-6
-    np.testing.assert_allclose(back, forth, 1e-9, 1e-9)
+    touching, value, exact, moved, back, forth = map(np.asarray, all_of(s.qpos, along))
+    wide, difference = (moved[:, 0] - moved[:, 3]) / (4 * step), (moved[:, 1] - moved[:, 2]) / (2 * step)
+    bent = np.abs(moved[:, 1] + moved[:, 2] - 2 * value).max(2) / step
+    size = 1 + np.abs(difference).max(2)
+    smooth = touching & (bent < 0.05 * size) & (np.abs(wide - difference).max(2) < 1e-3 * size)
+    assert touching.sum() > 1000 and smooth.sum() > 0.8 * touching.sum()
+    error = (np.abs(exact - difference).max(2) / size)[smooth]
+    assert np.median(error) < 1e-8 and np.quantile(error, 0.99) < 1e-4
+    assert np.isfinite(exact[touching]).all()
+    np.testing.assert_allclose(back, forth, 1e-7, 1e-9)  # each step may multiply rounding by hundreds
 
 
 def test_a_world_alone_and_in_a_batch(optimized):

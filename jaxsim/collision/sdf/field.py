@@ -79,12 +79,20 @@ class Served(NamedTuple):
 
     def value(self, p: Array, s: Solid) -> Array:
         """Distances [n] (m) at points [n, 3] in the geom's frame."""
-        return self._chosen(s, [k.value(p, s) for k in self.kinds])
+        return self._chosen(s, [k.value(*self._own(i, p, s)) for i, k in enumerate(self.kinds)])
 
     def slope(self, p: Array, s: Solid) -> tuple[Array, Array]:
         """Distances [n] and slopes [n, 3]."""
-        each = [k.slope(p, s) for k in self.kinds]
+        each = [k.slope(*self._own(i, p, s)) for i, k in enumerate(self.kinds)]
         return self._chosen(s, [v for v, _ in each]), self._chosen(s, [g for _, g in each])
+
+    def _own(self, kind: int, p: Array, s: Solid) -> tuple[Array, Solid]:
+        """Points and numbers of a solid of that kind; others have ones, at which derivatives are finite."""
+        if len(self.kinds) == 1:
+            return p, s
+        own = s.kind == kind
+        size, constant = (jnp.where(own, x, 1) for x in (s.size, s.constant))
+        return jnp.where(own, p, 1), s._replace(size=size, constant=constant)
 
     def _chosen(self, s: Solid, options: list[Array]) -> Array:
         out = options[0]

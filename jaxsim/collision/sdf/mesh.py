@@ -54,7 +54,8 @@ def mesh_contacts(kinds: Kinds, a: Shape, b: Shape, asked: Array, points: int, i
 def triangle_contact(kinds: Kinds, a: Shape, b: Shape, asked: Array, points: int, iterations: int) -> Candidates:
     """Candidates [n, 1] of pairs [n] of shapes whose data are the corners of one triangle [3, 3] (m) and solids.
 
-    That is the deepest of the points that the search ends at, or the nearest one.
+    That is the deepest of the points that the search ends at, or the nearest one. The search is differentiated: the
+    point moves along the triangle as the solid does.
     """
 
     def search(_, a: Shape, b: Shape) -> Array:  # [1, 3] weights of the corners
@@ -66,7 +67,7 @@ def triangle_contact(kinds: Kinds, a: Shape, b: Shape, asked: Array, points: int
     def place(_, a: Shape, b: Shape, weight: Array) -> Candidates:
         return _at(kinds.second, a, b, jnp.sum(weight[..., None] * a.data[None], axis=1))
 
-    weight = where_asked(search)(asked, None, *lax.stop_gradient((a, b)))
+    weight = where_asked(search)(asked, None, a, b)
     found = where_asked(place)(asked, None, a, b, weight)
     return found._replace(dist=jnp.where(asked[:, None], found.dist, NO_CONTACT))
 
@@ -83,8 +84,7 @@ def _lowest(kinds: Served, corner: Array, s: Solid, weight: Array, iterations: i
         _, slope = kinds.slope(jnp.sum(weight[..., None] * corner[None], axis=1), s)
         return vector.dot(corner[None], slope[:, None])
 
-    def step(state: tuple[Array, Array]) -> tuple[Array, Array]:
-        i, weight = state
+    def step(_, weight: Array) -> Array:
         down = falls(weight)
         _, to = vector.least(down)
         _, off = vector.least(jnp.where(weight > 0, -down, jnp.inf))
@@ -101,9 +101,9 @@ def _lowest(kinds: Served, corner: Array, s: Solid, weight: Array, iterations: i
         low, high = jnp.where(over, 0, first), jnp.where(over, first, 1)
         part = _level(low, jnp.where(over, here, between), high, jnp.where(over, between, there))
         part = jnp.where(there > 0, part, 1)
-        return i + 1, jnp.maximum(weight + (part * room)[:, None] * way, 0)
+        return jnp.maximum(weight + (part * room)[:, None] * way, 0)
 
-    return lax.while_loop(lambda s: s[0] < iterations, step, (jnp.zeros((), jnp.int32), weight))[1]
+    return lax.fori_loop(0, iterations, step, weight)
 
 
 def _level(low: Array | int, below: Array, high: Array | int, above: Array) -> Array:

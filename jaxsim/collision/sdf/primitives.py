@@ -8,16 +8,19 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from jaxsim.algebra import vector
-from jaxsim.collision.shape import safe_norm
+from jaxsim.collision.shape import safe_norm, tolerance
 from jaxsim.core.enums import GeomType
 
 Array = jax.Array
 
 
 def _unit(x: Array) -> Array:
-    return x / safe_norm(x)
+    """Unit vectors, without derivatives where these are noise."""
+    unit = x / safe_norm(x)
+    return jnp.where(vector.norm(x)[..., None] > tolerance(x.dtype), unit, lax.stop_gradient(unit))
 
 
 def _sphere(p: Array, size: Array) -> tuple[Array, Array]:
@@ -47,8 +50,8 @@ def _cylinder(p: Array, size: Array) -> tuple[Array, Array]:
     inside = jnp.max(beyond, axis=-1, keepdims=True) < 0
     round_side = beyond[..., :1] > beyond[..., 1:]
     nearest = vector.join(round_side, ~round_side).astype(p.dtype)
-    share = jnp.where(inside, nearest, out / safe_norm(out))
-    flat = p[..., :2] / safe_norm(p[..., :2]) * share[..., :1]
+    share = jnp.where(inside, nearest, _unit(out))
+    flat = _unit(p[..., :2]) * share[..., :1]
     return value, vector.join(flat, jnp.sign(p[..., 2:]) * share[..., 1:])
 
 
@@ -59,10 +62,12 @@ def _box(p: Array, size: Array) -> tuple[Array, Array]:
     inside = jnp.max(beyond, axis=-1, keepdims=True) < 0
     out = jnp.maximum(beyond, 0)
     depth = jnp.where(inside, -beyond, 1)
-    field = _unit(size / depth)
-    within = -jnp.min(depth / field, axis=-1)
+    least, nearest = vector.least(depth)
+    # size / depth, in units in which derivatives stay finite at the face
+    field = _unit(size * jnp.where(nearest, 1, least / depth))
+    within = -vector.least(depth / field)[0][..., 0]
     value = jnp.where(inside[..., 0], within, vector.norm(out))
-    return value, jnp.where(p < 0, -1, 1) * jnp.where(inside, field, out / safe_norm(out))
+    return value, jnp.where(p < 0, -1, 1) * jnp.where(inside, field, _unit(out))
 
 
 SLOPES: dict[int, Callable[[Array, Array], tuple[Array, Array]]] = {

@@ -21,6 +21,7 @@ from jaxsim.core.enums import MAXVAL
 Array = jax.Array
 
 SHORTEST = 1e-4  # length of a step, in slopes, from which on it is halved no more
+SHARP = 1e3  # lengths of a step over the radius of a curve from which on it is an edge
 GAIN = 0.1  # of what the slope promises, that a step has to bring
 
 
@@ -55,6 +56,7 @@ class _State(NamedTuple):
     dist: Array  # [n] m
     going: Array  # [n] bool
     step: Array  # [] int32
+    length: Array  # [iterations + 1, n] of each step, in slopes
 
 
 class _Trial(NamedTuple):
@@ -70,15 +72,49 @@ def meet(o: Overlap) -> Array:
     return jnp.all(high >= low)
 
 
-def overlap_points(kinds: Kinds, o: Overlap, points: int, iterations: int) -> tuple[Array, Array]:
-    """Points [n, 3] (m) in the frame of b and distances [n] (m) there, of two fields that `meet`."""
+def overlap_points(kinds: Kinds, o: Overlap, points: int, iterations: int) -> tuple[Array, Array, Array]:
+    """Points [n, 3] (m) in the frame of b where a search ends that starts from as many, distances [n] (m) there, and
+    the lengths [iterations + 1, n] of its steps; of two fields that `meet`."""
+    zero = jnp.zeros((points,), o.turn.dtype)
+    lengths = jnp.zeros((iterations + 1, points), zero.dtype)
+    state = _State(_starts(o, points), zero, zero == 0, jnp.zeros((), jnp.int32), lengths)
+    state = lax.while_loop(lambda s: s.step <= iterations, lambda s: _step(kinds, o, s, iterations), state)
+    return state.x, state.dist, state.length
+
+
+def retraced(kinds: Kinds, o: Overlap, length: Array, moved: Overlap) -> Array:
+    """How the points [n, 3] (m) of a search with steps of known lengths [iterations + 1, n] move with its solids.
+
+    A step that is long beside the radius of the curve it goes down crosses an edge, which is a feature: its direction
+    is taken as fixed.
+    """
+    steps, points = length.shape
+
+    def step(state: tuple[Array, Array], now: tuple[Array, Array]) -> tuple[tuple[Array, Array], None]:
+        (x, dx), (length, last) = state, now
+
+        def slope(x: Array, o: Overlap) -> Array:
+            return _downhill(o.slopes(kinds, x), last)[2]
+
+        def curved(direction: np.ndarray) -> Array:
+            return jax.jvp(lambda x: slope(x, o), (x,), (jnp.broadcast_to(direction, x.shape),))[1]
+
+        turns = jnp.max(jnp.abs(jax.vmap(curved)(jnp.eye(3, dtype=x.dtype))), axis=(0, 2))
+        down, change = jax.jvp(slope, (x, o), (dx, moved))
+        taken = (length > 0)[:, None]
+        bends = taken & (length * turns < SHARP)[:, None]
+        length = length[:, None]
+        return (x - jnp.where(taken, length * down, 0), dx - jnp.where(bends, length * change, 0)), None
+
+    start = jax.jvp(lambda o: _starts(o, points), (o,), (moved,))
+    return lax.scan(step, start, (length, jnp.arange(steps) == steps - 1))[0][1]
+
+
+def _starts(o: Overlap, points: int) -> Array:
+    """Points [n, 3] (m) in the frame of b, spread over what the boxes share."""
     low, high = _common(o)
     x = low[None] + (high - low)[None] * jnp.asarray(halton(points), low.dtype)
-    x = vector.matvec_t(o.turn[None], x - o.offset[None])
-    zero = jnp.zeros((points,), x.dtype)
-    state = _State(x, zero, zero == 0, jnp.zeros((), jnp.int32))
-    state = lax.while_loop(lambda s: s.step <= iterations, lambda s: _step(kinds, o, s, iterations), state)
-    return state.x, state.dist
+    return vector.matvec_t(o.turn[None], x - o.offset[None])
 
 
 def _common(o: Overlap) -> tuple[Array, Array]:
@@ -104,10 +140,7 @@ def halton(count: int, start: int = 0, bases: tuple[int, ...] = (2, 3, 5)) -> np
 def _step(kinds: Kinds, o: Overlap, s: _State, iterations: int) -> _State:
     """One step of all points that are still going; the last is down max(A, B), and all make it."""
     last = s.step == iterations
-    first, second, down1, down2 = o.slopes(kinds, s.x)
-    deeper = jnp.where((first > second)[:, None], down1, down2)
-    outside = jnp.where(jnp.maximum(first, second) > 0, 1, -1).astype(s.x.dtype)
-    slope = jnp.where(last, deeper, down1 + down2 + outside[:, None] * deeper)
+    first, second, slope = _downhill(o.slopes(kinds, s.x), last)
     usable = jnp.all(jnp.isfinite(slope) & (jnp.abs(slope) <= MAXVAL), axis=1)
     before = _objective(last, first, second)
     least = GAIN * jnp.sum(slope * slope, axis=1)
@@ -123,12 +156,22 @@ def _step(kinds: Kinds, o: Overlap, s: _State, iterations: int) -> _State:
     t = _Trial(jnp.ones((), before.dtype), jnp.zeros_like(before), before, open_)
     t = lax.while_loop(lambda t: jnp.any(t.open), shorter, t)
     better = usable & ~(before < t.value)
-    x = jnp.where((better & (s.going | last))[:, None], s.x - t.length[:, None] * slope, s.x)
+    moved = better & (s.going | last)
+    x = jnp.where(moved[:, None], s.x - t.length[:, None] * slope, s.x)
+    length = lax.dynamic_update_index_in_dim(s.length, jnp.where(moved, t.length, 0), s.step, 0)
     dist = jnp.where(usable, jnp.minimum(before, t.value), MAXVAL)
     going = s.going & better
     # where no point goes on, only the last step is left
     following = jnp.where(jnp.any(going), s.step + 1, jnp.maximum(s.step + 1, iterations))
-    return _State(x, dist, going, following)
+    return _State(x, dist, going, following, length)
+
+
+def _downhill(slopes: tuple[Array, Array, Array, Array], last: Array) -> tuple[Array, Array, Array]:
+    """Distances [n] and [n] and the slope [n, 3] of what a step, which may be the last [], goes down."""
+    first, second, down1, down2 = slopes
+    deeper = jnp.where((first > second)[:, None], down1, down2)
+    outside = jnp.where(jnp.maximum(first, second) > 0, 1, -1).astype(deeper.dtype)
+    return first, second, jnp.where(last, deeper, down1 + down2 + outside[:, None] * deeper)
 
 
 def _objective(last: Array, first: Array, second: Array) -> Array:
