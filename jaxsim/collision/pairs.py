@@ -221,7 +221,8 @@ def default_nconmax(t: Topology, disableflags: int, sdf_initpoints: int, least: 
     each = _TYPICAL | {GeomType.SDF: sdf_initpoints}
     heaped = each | _HEAPED
     over_field = pairs.geom2[t.geom_type[pairs.geom1] == GeomType.HFIELD]
-    share = np.where(loose & np.isin(moving, over_field), 2.0, share)  # a face lies on several prisms
+    # a face lies on several prisms
+    share = np.where((share == 1.0) & np.isin(moving, over_field), 2.0, share)
     kinds = [GeomType(int(k)) for k in t.geom_type[moving]]
     typical = np.array([s * (heaped if free else each).get(k, 8) for s, free, k in zip(share, loose, kinds)])
     crossed, bodies = _crossed(pairs, t)

@@ -201,12 +201,47 @@ def _gather(eqn, values, n):
         operand = x.array
     else:
         operand, starts = x, jnp.moveaxis(index.array, -1, -2)
-    p.update(dimension_numbers=d, slice_sizes=sizes)
     shape = (*eqn.outvars[0].aval.shape, n)
-    out = settled(lambda a, i: eqn.primitive.bind(a, i, **p))(operand, starts)
+    wide = starts.shape
+    if isinstance(index, World) and _of_rows(eqn):
+        wide, d = _one_by_one(wide, shape, operand.ndim)
+        sizes = (1,) * operand.ndim
+    p.update(dimension_numbers=d, slice_sizes=sizes)
+
+    def rows(operand: Array, starts: Array) -> Array:
+        if wide != starts.shape:
+            first = starts.ndim - 2
+            starts = lax.broadcast_in_dim(starts, wide, (*range(first), len(wide) - 2, len(wide) - 1))
+        return eqn.primitive.bind(operand, starts, **p)
+
+    out = settled(rows)(operand, starts)
     if out.shape != shape:
         return fallback(eqn, values, n)
     return [World(out)]
+
+
+def _of_rows(eqn) -> bool:
+    """Whether whole rows [*k, *row] of an operand [n, *row] are gathered."""
+    d, sizes = eqn.params["dimension_numbers"], eqn.params["slice_sizes"]
+    x, index = (v.aval.shape for v in eqn.invars)
+    first = len(index) - 1
+    plain = lax.GatherDimensionNumbers(tuple(range(first, first + len(x) - 1)), (0,), (0,))
+    return d == plain and tuple(sizes) == (1, *x[1:])
+
+
+def _one_by_one(
+    starts: tuple[int, ...], shape: tuple[int, ...], rank: int
+) -> tuple[tuple[int, ...], lax.GatherDimensionNumbers]:
+    """For indices of rows in the shape [*k, worlds, 1] and a result in [*k, *row, worlds]: the shape of those of their
+    numbers, and how these are gathered from an operand of some rank.
+
+    XLA's CPU backend lays out whole rows with the worlds before their numbers. LLVM then makes the loads of one number
+    of all worlds, which are some numbers apart, at once, but for those of the last world, whose results it rounds
+    otherwise.
+    """
+    first = len(starts) - 2
+    batch = tuple(range(first, first + rank - 1))
+    return (*shape, 1), lax.GatherDimensionNumbers((), (0,), (0,), tuple(range(1, rank)), batch)
 
 
 _SAME = _unary(lambda params, rank: params)  # axes keep their numbers, the world axis coming last

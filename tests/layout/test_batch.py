@@ -10,6 +10,8 @@ from jax import lax
 
 import jaxsim as js
 from jaxsim import models as bundled
+from jaxsim.collision.compact import gather
+from jaxsim.collision.shape import make_frame
 from jaxsim.layout import batched
 from jaxsim.solvers.linear.solve import solve
 
@@ -43,6 +45,21 @@ def test_a_world_is_the_same_alone_and_anywhere_in_any_batch():
     for one in (0, WORLDS - 1):
         alone = _run(model, jax.tree.map(lambda x, i=one: x[i : i + 1], batch))
         assert _same(alone, jax.tree.map(lambda x, i=one: x[i : i + 1], out))
+
+
+@pytest.mark.usefixtures("float32", "optimized")
+@pytest.mark.parametrize("worlds", [32, 48, 128])
+def test_rows_at_indices_are_rounded_alike_in_every_lane(worlds, rng):
+    """In a chunk of 32 the frames of chosen rows were rounded otherwise in its last world."""
+    table, rank = rng.normal(size=(372, 3)).astype(np.float32), rng.normal(size=372).astype(np.float32)
+
+    def frames(table, rank):
+        chosen = jnp.argsort(rank)[:126].astype(jnp.int32)
+        return make_frame(gather(table, chosen), 0 * gather(table[::-1], chosen))
+
+    same = [jnp.broadcast_to(x, (worlds, *x.shape)) for x in (table, rank)]
+    out = np.asarray(jax.jit(jax.vmap(batched(frames)))(*same))
+    np.testing.assert_array_equal(out, np.broadcast_to(out[:1], out.shape))
 
 
 @pytest.mark.usefixtures("float32", "optimized")
