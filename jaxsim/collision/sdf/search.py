@@ -56,7 +56,7 @@ class _State(NamedTuple):
     dist: Array  # [n] m
     going: Array  # [n] bool
     step: Array  # [] int32
-    length: Array  # [iterations + 1, n] of each step, in slopes
+    length: Array  # [iterations + 1, n] of the steps, in slopes, the latest first; zero before there are as many
 
 
 class _Trial(NamedTuple):
@@ -74,7 +74,7 @@ def meet(o: Overlap) -> Array:
 
 def overlap_points(kinds: Kinds, o: Overlap, points: int, iterations: int) -> tuple[Array, Array, Array]:
     """Points [n, 3] (m) in the frame of b where a search ends that starts from as many, distances [n] (m) there, and
-    the lengths [iterations + 1, n] of its steps; of two fields that `meet`."""
+    the lengths [iterations + 1, n] of its steps, in slopes, the latest first; of two fields that `meet`."""
     zero = jnp.zeros((points,), o.turn.dtype)
     lengths = jnp.zeros((iterations + 1, points), zero.dtype)
     state = _State(_starts(o, points), zero, zero == 0, jnp.zeros((), jnp.int32), lengths)
@@ -83,7 +83,7 @@ def overlap_points(kinds: Kinds, o: Overlap, points: int, iterations: int) -> tu
 
 
 def retraced(kinds: Kinds, o: Overlap, length: Array, moved: Overlap) -> Array:
-    """How the points [n, 3] (m) of a search with steps of known lengths [iterations + 1, n] move with its solids.
+    """How the points [n, 3] (m) of a search move with its solids, by the lengths of its steps.
 
     A step that is long beside the radius of the curve it goes down crosses an edge, which is a feature: its direction
     is taken as fixed.
@@ -107,7 +107,7 @@ def retraced(kinds: Kinds, o: Overlap, length: Array, moved: Overlap) -> Array:
         return (x - jnp.where(taken, length * down, 0), dx - jnp.where(bends, length * change, 0)), None
 
     start = jax.jvp(lambda o: _starts(o, points), (o,), (moved,))
-    return lax.scan(step, start, (length, jnp.arange(steps) == steps - 1))[0][1]
+    return lax.scan(step, start, (length, jnp.arange(steps) == 0), reverse=True)[0][1]
 
 
 def _starts(o: Overlap, points: int) -> Array:
@@ -158,7 +158,7 @@ def _step(kinds: Kinds, o: Overlap, s: _State, iterations: int) -> _State:
     better = usable & ~(before < t.value)
     moved = better & (s.going | last)
     x = jnp.where(moved[:, None], s.x - t.length[:, None] * slope, s.x)
-    length = lax.dynamic_update_index_in_dim(s.length, jnp.where(moved, t.length, 0), s.step, 0)
+    length = jnp.concatenate([jnp.where(moved, t.length, 0)[None], s.length[:-1]])
     dist = jnp.where(usable, jnp.minimum(before, t.value), MAXVAL)
     going = s.going & better
     # where no point goes on, only the last step is left
