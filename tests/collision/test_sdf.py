@@ -168,7 +168,7 @@ def test_contacts_follow_the_solids():
     assert touching.sum() > 1000 and smooth.sum() > 0.8 * touching.sum()
     error = (np.abs(exact - difference).max(2) / size)[smooth]
     assert np.median(error) < 1e-8 and np.quantile(error, 0.99) < 1e-4
-    assert np.isfinite(exact[touching]).all()
+    assert np.isfinite(exact).all()
     np.testing.assert_allclose(back, forth, 1e-7, 1e-9)  # each step may multiply rounding by hundreds
 
 
