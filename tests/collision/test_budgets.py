@@ -194,6 +194,19 @@ def test_there_is_room_for_a_robot_on_a_height_field_and_for_a_puzzle():
     assert resting_contacts(js.load(f"<mujoco><worldbody>{balls}</worldbody></mujoco>")) == 3
 
 
+def test_boxes_on_a_height_field_have_the_same_room_in_bodies_of_one_and_of_several():
+    """Each face lies on several prisms, so that they have twice what they have on a plane."""
+    ground = '<geom type="hfield" hfield="f"/>', '<geom type="plane" size="9 9 1"/>'
+    scene = """<mujoco><asset><hfield name="f" nrow="9" ncol="9" size="9 9 1 .1"/></asset><worldbody>{}
+      <replicate count="6" offset=".5 0 0"><body pos="0 0 1"><freejoint/>{}</body></replicate></worldbody></mujoco>"""
+    box, apart = '<geom type="box" size=".1 .1 .1"/>', '</body><body pos="0 .5 1"><freejoint/>'
+    single, several, flat = (
+        js.load(scene.format(under, geoms)).nconmax
+        for under, geoms in [(ground[0], box + apart + box), (ground[0], 2 * box), (ground[1], 2 * box)]
+    )
+    assert single == several == 6 + 12 * 2 * 8 and flat == 6 + 12 * 8
+
+
 def test_heaps_have_room_beside_walls_and_for_near_meshes():
     """Of a rare kind, as many as lie against a single wall; of meshes, more pairs than touch."""
     corners = "0 0 0 .1 0 0 0 .1 0 0 0 .1"
