@@ -55,6 +55,7 @@ class MAGE(Experiment):
     entropy: float = setting(-1.0, "of each action, which the temperature is to keep")
     temperature: float = setting(0.2, "of entropy, at the beginning", above=0)
     caution: float = setting(1.0, "1 takes the least of the critics' values of the next step, 0 their mean", least=0)
+    caution_end: float | None = setting(None, "the same after all steps, if it changes evenly until then", least=0)
     follow: float = setting(0.005, "part of the way to the critics that their copies go in an update", above=0)
 
     def problems(self) -> list[str]:
@@ -62,12 +63,19 @@ class MAGE(Experiment):
         found = super().problems()
         if self.kept < self.worlds * self.unroll:
             found.append(f"kept is {self.kept}, less than the {self.worlds * self.unroll} steps of an iteration")
-        if self.caution > 1:
-            found.append(f"caution is {self.caution:g}; it must be in 0 to 1")
+        for name in ("caution", "caution_end"):
+            value = getattr(self, name)
+            if value is not None and value > 1:
+                found.append(f"{name} is {value:g}; it must be in 0 to 1")
         least, most = map(math.exp, networks.LOG_STD)
         if not least < self.network.deviation < most:
             found.append(f"deviation is {self.network.deviation:g}; it must be in {least:.2g} to {most:.2g}")
         return found
+
+    def cautious(self, part: Array) -> Array:
+        """The caution [] after a part [] of all steps."""
+        end = self.caution if self.caution_end is None else self.caution_end
+        return self.caution + (end - self.caution) * jnp.minimum(part, 1)
 
     @property
     def shares(self) -> int:
@@ -92,6 +100,14 @@ class Learnt(NamedTuple):
     params: dict[str, Any]  # of policy and critics, and the temperature's logarithm
     target: Any  # parameters of the critics' copies
     optimiser: Any
+
+
+class Given(NamedTuple):
+    """What an update reads only."""
+
+    target: Any  # parameters of the critics' copies
+    moments: normalise.Moments
+    caution: Array  # []
 
 
 class State(NamedTuple):
@@ -135,10 +151,12 @@ class Learner(ActorCritic):
         kept, taken = replay.add(state.replay, steps, state.taken), state.taken + config.unroll
         moments = normalise.update(state.moments, steps.obs, WORLDS)
         share = config.batch // lax.axis_size(WORLDS)
+        caution = config.cautious(taken.astype(moments.mean.dtype) * (config.worlds / config.steps))
 
         def update(learnt: Learnt, key: Array) -> tuple[Learnt, dict[str, Array]]:
             drawing, acting = jax.random.split(jax.random.fold_in(key, lax.axis_index(WORLDS)))
-            return self._update(learnt, moments, replay.sample(kept, taken, share, drawing), acting)
+            given = Given(learnt.target, moments, caution)
+            return self._update(learnt, given, replay.sample(kept, taken, share, drawing), acting)
 
         def learn(learnt: Learnt) -> tuple[Learnt, dict[str, Array]]:
             return lax.scan(update, learnt, jax.random.split(learning, config.updates))
@@ -167,24 +185,20 @@ class Learner(ActorCritic):
         kept = Taken(steps.obs, steps.raw, steps.reward, steps.terminated, steps.following, steps.slopes)
         return worlds, kept, ended
 
-    def _update(
-        self, learnt: Learnt, moments: normalise.Moments, steps: Taken, key: Array
-    ) -> tuple[Learnt, dict[str, Array]]:
+    def _update(self, learnt: Learnt, given: Given, steps: Taken, key: Array) -> tuple[Learnt, dict[str, Array]]:
         """One step of Adam for policy, critics and temperature, from steps [batch, ...]."""
-        gradient = jax.grad(self._loss, has_aux=True)(learnt.params, learnt.target, moments, steps, key)
+        gradient = jax.grad(self._loss, has_aux=True)(learnt.params, given, steps, key)
         gradient, metrics = mean_over_devices(gradient)
         updates, optimiser = self.optimiser.update(gradient, learnt.optimiser, learnt.params)
         params = optax.apply_updates(learnt.params, updates)
         target = optax.incremental_update(params["critic"], learnt.target, self.config.follow)
         return Learnt(params, target, optimiser), metrics
 
-    def _loss(
-        self, params: dict[str, Any], target: Any, moments: normalise.Moments, steps: Taken, key: Array
-    ) -> tuple[Array, dict[str, Array]]:
+    def _loss(self, params: dict[str, Any], given: Given, steps: Taken, key: Array) -> tuple[Array, dict[str, Array]]:
         """The sum of three objectives, none of which depends on the parameters of another."""
         fixed, (before, after) = lax.stop_gradient(params), jax.random.split(key)
-        obs = normalise.normalise(moments, steps.obs)
-        aim, slope, known = self._aims(fixed, target, moments, steps, after)
+        obs = normalise.normalise(given.moments, steps.obs)
+        aim, slope, known = self._aims(fixed, given, steps, after)
         values, back = jax.vjp(lambda a: networks.apply(self.critic, params["critic"], obs, a), _each(steps.action))
         slopes = back(jnp.ones_like(values))[0]  # a critic's value of a step depends on its own action only
         value_loss = jnp.square(values - aim[None]).mean()
@@ -198,17 +212,15 @@ class Learner(ActorCritic):
         names = ("value_loss", "slope_loss", "value", "entropy", "temperature")
         return loss, dict(zip(names, (value_loss, slope_loss, values.mean(), entropy.mean(), temperature)))
 
-    def _aims(
-        self, params: dict[str, Any], target: Any, moments: normalise.Moments, steps: Taken, key: Array
-    ) -> tuple[Array, Array, Array]:
+    def _aims(self, params: dict[str, Any], given: Given, steps: Taken, key: Array) -> tuple[Array, Array, Array]:
         """What the critics are to give [batch], its derivatives [batch, nu], and 0 where those are not finite."""
         config = self.config
 
         def value(following: Array) -> Array:
-            seen = normalise.normalise(moments, following)
+            seen = normalise.normalise(given.moments, following)
             action, entropy = self._drawn(params["policy"], seen, key)
-            worth = networks.apply(self.critic, target, seen, _each(action))
-            worth = config.caution * worth.min(0) + (1 - config.caution) * worth.mean(0)
+            worth = networks.apply(self.critic, given.target, seen, _each(action))
+            worth = given.caution * worth.min(0) + (1 - given.caution) * worth.mean(0)
             return worth + jnp.exp(params["temperature"]) * entropy
 
         later, back = jax.vjp(value, steps.following)

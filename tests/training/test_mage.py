@@ -6,7 +6,7 @@ import numpy as np
 from run_point_mass import learner
 
 from training import collect, normalise, replay
-from training.mage import Taken
+from training.mage import Given, Taken
 
 
 def test_slopes_are_derivatives_of_steps(float32):
@@ -52,7 +52,8 @@ def test_critics_learn_the_derivative_of_what_they_learn(float32):
         slopes = jnp.zeros((64, 3, 1)) if slopes is None else slopes
         done = jnp.zeros(64).at[0].set(1)
         steps = Taken(world.obs, action, after.reward, done, after.info["final_obs"], slopes)
-        return made._aims(params, state.learnt.target, state.moments, steps, jax.random.key(2))
+        given = Given(state.learnt.target, state.moments, jnp.float32(1))
+        return made._aims(params, given, steps, jax.random.key(2))
 
     slopes = collect._stepped(made.env, world, action, None)[1]
     aim, slope, known = aims(action, slopes)
@@ -73,7 +74,7 @@ def test_caution_leads_from_the_mean_of_the_critics_to_the_least(float32):
 
     def aim(caution, critics=(0, 1)):
         nonlocal steps
-        made, _ = learner("mage", caution=caution)
+        made, _ = learner("mage")
         state = made.init(jax.random.key(0))
         if steps is None:
             slopes = jnp.zeros((64, 3, 1))
@@ -81,10 +82,22 @@ def test_caution_leads_from_the_mean_of_the_critics_to_the_least(float32):
             steps = Taken(obs, jnp.zeros((64, 1)), zero, zero, 3 * obs[::-1] + 1, slopes)
         target = jax.tree.map(lambda x: x[np.array(critics)], state.learnt.target)
         moments = normalise.Moments(jnp.float32(9), jnp.ones(2), jnp.full(2, 36.0))
-        return made._aims(state.params, target, moments, steps, jax.random.key(2))[0]
+        given = Given(target, moments, jnp.float32(caution))
+        return made._aims(state.params, given, steps, jax.random.key(2))[0]
 
     first, second = aim(1.0, (0, 0)), aim(1.0, (1, 1))
     assert (first < second).any() and (first > second).any()
     np.testing.assert_allclose(aim(1.0), np.minimum(first, second), rtol=1e-5)
     np.testing.assert_allclose(aim(0.0), (first + second) / 2, rtol=1e-5)
     np.testing.assert_allclose(aim(0.5), (aim(0.0) + aim(1.0)) / 2, rtol=1e-5)
+
+
+def test_caution_changes_evenly(float32):
+    part = jnp.array([0, 0.25, 1, 1.5], jnp.float32)
+    for settings, expected in (
+        ({"caution": 0.4}, [0.4] * 4),
+        ({"caution": 0.0, "caution_end": 0.8}, [0, 0.2, 0.8, 0.8]),
+        ({"caution": 1.0, "caution_end": 0.0}, [1, 0.75, 0, 0]),
+    ):
+        _, config = learner("mage", **settings)
+        np.testing.assert_allclose(config.cautious(part), expected, rtol=1e-6)
