@@ -11,6 +11,8 @@ from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology, per_topology
 
 HULLED = (GeomType.MESH, GeomType.SDF)  # types of geoms that have a mesh
+FLAT = 3e-6  # rad between two triangles of one face: more than comes from vertices in single precision
+OVERLAP = 1e-5  # of a mesh's extent: by how much those reach across the side between them, so that no gap is left
 
 
 def hulls(m: Model, geom: np.ndarray) -> Hull:
@@ -56,11 +58,22 @@ def _solid(t: Topology, mesh: int) -> tuple[np.ndarray, ...]:
     face, normal = face[some], across[some] / area[some, None]
     side = np.cross(normal[:, None], np.roll(face, -1, axis=1) - face)
     side /= np.linalg.norm(side, axis=2, keepdims=True)
-    ends = np.unique(np.sort(corner[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1), axis=0)
-    start, along = vert[ends[:, 0]], vert[ends[:, 1]] - vert[ends[:, 0]]
+    sides = np.sort(corner[:, [[0, 1], [1, 2], [2, 0]]], axis=2)
+    sides[inward] = sides[inward][:, [1, 0, 2]]  # of corners the other way round
+    ends, which = np.unique(sides.reshape(-1, 2), axis=0, return_inverse=True)
+    flat = _within_faces(normal, which.reshape(-1, 3)[some], len(ends))
+    beside = np.sum(side * face, axis=2)
+    beside[flat[which.reshape(-1, 3)[some]]] -= OVERLAP * np.ptp(vert[hull_numbers(t, mesh)], axis=0).max()
+    start, along = vert[ends[~flat, 0]], vert[ends[~flat, 1]] - vert[ends[~flat, 0]]
     length = np.linalg.norm(along, axis=1)
-    heights = np.sum(normal * face[:, 0], axis=1), np.sum(side * face, axis=2)
-    return normal, heights[0], side, heights[1], start, along / length[:, None], length
+    return normal, np.sum(normal * face[:, 0], axis=1), side, beside, start, along / length[:, None], length
+
+
+def _within_faces(normal: np.ndarray, side: np.ndarray, count: int) -> np.ndarray:
+    """Which sides [count] are between two triangles with the same normals [n, 3]: numbers [n, 3] say whose they are."""
+    total, squares = np.zeros((count, 3)), np.bincount(side.ravel(), minlength=count)
+    np.add.at(total, side.ravel(), np.repeat(normal, 3, axis=0))
+    return (squares == 2) & (np.linalg.norm(total, axis=1) > 2 - FLAT * FLAT / 4)
 
 
 def facets(t: Topology, row: np.ndarray) -> tuple[np.ndarray, ...]:

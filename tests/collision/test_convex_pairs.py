@@ -155,7 +155,7 @@ OVER_MIDDLES = """<mujoco><asset><mesh name="tip" vertex="0 0 0 .1 0 .2 -.05 .08
 
 def test_middle_of_a_face():
     """A point over the middle of a face slides on that face, not along the diagonal on which a search ends: in it, and
-    as far over it; but for the mesh's tip over it, as GJK ends on the diagonal."""
+    as far over it."""
     model = js.load(OVER_MIDDLES)
     data = js.make_data(model)
 
@@ -171,8 +171,8 @@ def test_middle_of_a_face():
 
     eps, rest = 1e-5, np.zeros((1, 18))
     ways = np.concatenate([rest, eps * np.eye(18), -eps * np.eye(18)])
-    for depth, exact in ((1e-3, slice(3)), (-1e-3, slice(2))):
+    for depth in (1e-3, -1e-3):
         value, slope = map(np.asarray, both(ways, np.full(37, depth)))
         np.testing.assert_allclose(np.abs(value[0][:, [0, 6]]), [[1e-3, 1]] * 3, atol=1e-8)
         by_steps = np.moveaxis(value[1:19] - value[19:], 0, 2) / (2 * eps)
-        np.testing.assert_allclose(slope[0][exact], by_steps[exact], atol=1e-6)
+        np.testing.assert_allclose(slope[0], by_steps, atol=1e-6)

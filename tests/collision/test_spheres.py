@@ -112,6 +112,36 @@ def test_faces_find_what_the_convex_routine_finds(rng, monkeypatch):
         np.testing.assert_allclose(np.asarray(ours)[near], np.asarray(theirs)[near], atol=1e-9)
 
 
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("few", [True, False])
+def test_a_face_is_one_where_triangles_meet(request, monkeypatch, few, precision):
+    """Over either diagonal of a cube's top, or beside it by what is hard to tell from it, a ball does not roll as over an
+    edge, by faces and by the search."""
+    if not few:
+        monkeypatch.setattr(driver, "have_few_faces", lambda t, among: False)
+    if precision == "float32":
+        request.getfixturevalue("float32")
+    model = js.load(_scene("cube", 0.0))
+    data, depth = js.make_data(model), 0.02
+    along = np.tile(np.linspace(-0.9, 0.9, 12), 5)
+    off = np.repeat([0, 1e-8, 1e-6, 1e-4, -1e-3], 12)
+    place = np.concatenate([np.stack([along * 0.2, side * along * 0.15 + off, 0 * off], axis=1) for side in (1, -1, 0)])
+    qpos = np.concatenate([[0, 0, depth - 0.12 - 0.1] - place, np.tile([1, 0, 0, 0], (len(place), 1))], axis=1)
+
+    def found(qpos):
+        return batched(_found(model, data))(qpos, model.geom_size)[1]
+
+    qpos = jnp.asarray(qpos, precision)
+    (dist, _, normal), slope = jax.jit(jax.vmap(lambda q: (found(q), jax.jacfwd(found)(q))))(qpos)
+    small = 1e-9 if precision == "float64" else 1e-5
+    np.testing.assert_allclose(dist[:, 0], -depth, atol=small)
+    np.testing.assert_allclose(np.asarray(normal)[:, 0, 2], -1, atol=small)
+    still = np.zeros((len(place), 3, 3))  # the ball stays, whose lowest point it is; the cube's top moves up and down
+    np.testing.assert_allclose(np.asarray(slope[2])[:, 0, :, :3], still, atol=small)
+    np.testing.assert_allclose(np.asarray(slope[1])[:, 0, :, :3], still + np.diag([0, 0, 0.5]), atol=small)
+    np.testing.assert_allclose(np.asarray(slope[0])[:, 0, :3], still[:, 0] + [0, 0, -1], atol=small)
+
+
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
 def test_places_of_symmetry(dtype):
     """At the centre, on axes and planes of symmetry, of an ellipsoid, a disc and a ball: finite, and the least depth."""

@@ -26,7 +26,7 @@ class Solid(NamedTuple):
 
     Of triangles the outward unit normals [f, 3] and heights [f] (m) along them; across each side, the inward unit
     normals [f, 3, 3] and their heights [f, 3] (m). Of edges the starts [e, 3] (m), unit directions [e, 3] and lengths
-    [e] (m).
+    [e] (m). Sides between triangles of one face are no edges.
     """
 
     normal: Array
@@ -78,10 +78,11 @@ def _nearest(centre: Array, faces: _Faces, on_edges: Array) -> tuple[Array, Arra
 
     `on_edges` [e, 3] (m) are the points of the edges that are nearest to it.
     """
-    foot = jnp.concatenate([on_edges, centre[None] - faces.height[:, None] * faces.normal])
+    # faces first: a point that is over a face and one of its edges as well is over the face
+    foot = jnp.concatenate([centre[None] - faces.height[:, None] * faces.normal, on_edges])
     gap = centre[None] - foot
     far = jnp.asarray(jnp.finfo(centre.dtype).max, centre.dtype)
-    square = jnp.where(jnp.concatenate([np.ones(len(on_edges), bool), faces.within]), vector.dot(gap, gap), far)
+    square = jnp.where(jnp.concatenate([faces.within, np.ones(len(on_edges), bool)]), vector.dot(gap, gap), far)
     outward = pick(_least(square)[None], gap)
     length = safe_norm(outward)
 

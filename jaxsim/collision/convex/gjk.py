@@ -15,6 +15,7 @@ from jax import lax
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
 from jaxsim.collision.convex.difference import Difference
+from jaxsim.collision.convex.widen import beside, line_of
 from jaxsim.collision.shape import first_true, safe_norm
 
 Array = jax.Array
@@ -78,7 +79,25 @@ def gjk(shapes: Difference, reach: Array, tolerance: Array, iterations: int) -> 
     first = shapes.point(shapes.offset / safe_norm(shapes.offset))
     rows = jnp.broadcast_to(first[None], (4, 8))
     start = Simplex(rows, jnp.asarray(_AT[0], first.dtype), first[:3], zero, zero)
-    return lax.while_loop(lambda s: (s.state == SEARCHING) & (s.step < iterations), search, start)
+    return _widened(shapes, lax.while_loop(lambda s: (s.state == SEARCHING) & (s.step < iterations), search, start))
+
+
+def _widened(shapes: Difference, s: Simplex) -> Simplex:
+    """The same with one more point, of weight zero, where two make the nearest point and a face has both."""
+    used = s.weight > 0
+    distance = safe_norm(s.x)[0]
+    normal = -s.x / distance
+    line = line_of(s.rows, used, normal)
+
+    def look(t: tuple[Array, Array]) -> tuple[Array, Array]:
+        rows, side = t
+        row, far = beside(shapes, line, normal, -distance, side)
+        here = ~used & (far > 0)
+        return jnp.where(here[:, None], row[None], rows), jnp.where(jnp.any(here) | (side < 0), 0, -jnp.ones_like(side))
+
+    wanted = (s.state == NEAREST) & (jnp.sum(used) == 2) & ~shapes.smooth
+    rows, _ = lax.while_loop(lambda t: t[1] != 0, look, (s.rows, wanted.astype(distance.dtype)))
+    return s._replace(rows=rows)
 
 
 def placed(row: Array, rows: Array, weight: Array, step: Array) -> Array:

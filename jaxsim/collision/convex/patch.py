@@ -27,6 +27,12 @@ LEVEL = 0.05  # how far across the axis a normal that a search found may point, 
 FLAT = np.arange(3) < 2  # the axes across a cylinder's
 
 
+def flatness(dtype) -> float:
+    """How far (rad) a face may seem to lean: as the corners of meshes are rounded to single precision, or as GJK ends
+    when rounding lets its point come no nearer, which leaves the root of that in the normal."""
+    return max(3e-6, 8 * float(jnp.finfo(dtype).eps) ** 0.5)
+
+
 class Patch(NamedTuple):
     """A point [3] (m) with its normal, how it moves as that turns [3, 3] (m), and where it slides [3, 3].
 
@@ -65,7 +71,8 @@ def patch(form: Form, found: Found, normal: Array, drums: bool) -> Patch:
     still = lax.stop_gradient(slide)
     apart = jnp.max(jnp.abs(still), axis=1) > noise
     # a point between two corners of a face touches with the face, if the third one is as far out
-    level = jnp.abs(vector.dot(still, lax.stop_gradient(normal)[None])) <= noise
+    far = safe_norm(still)[:, 0]
+    level = jnp.abs(vector.dot(still, lax.stop_gradient(normal)[None])) <= noise + flatness(far.dtype) * far
     slide = jnp.where(((counts | level) & apart)[:, None], slide, 0)
     mean = mean + found.slid
     across = form.round * normal

@@ -11,7 +11,7 @@ from jax import lax
 
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
-from jaxsim.collision.convex.contact import tangents, touch
+from jaxsim.collision.convex.contact import touch
 from jaxsim.collision.convex.descent import descend
 from jaxsim.collision.convex.difference import Difference, difference
 from jaxsim.collision.convex.epa import epa
@@ -20,13 +20,12 @@ from jaxsim.collision.convex.knobs import Guess, knob_of, lowest_of_box, lowest_
 from jaxsim.collision.convex.locate import DEFAULT, Accuracy, Located, Search, corners_of_cores, locate, patches
 from jaxsim.collision.convex.rods import Facets, facets_of_prism, rod_meets
 from jaxsim.collision.convex.smoothed import ROUND, Aim, Lowest, aim, curved, height, is_curved, lowest
+from jaxsim.collision.convex.widen import beside, line_of
 from jaxsim.collision.shape import NO_CONTACT, Shape, first_true, safe_norm
 from jaxsim.core.enums import GeomType
 
 Array = jax.Array
 T = TypeVar("T")
-PROBE = 1e-3  # rad from a normal: where a point is looked for on the same face
-WIDE = 1e-4  # of the coordinates: how far that is beside the others at least
 
 
 class Met(NamedTuple):
@@ -232,22 +231,11 @@ def _widened(shapes: Difference, found: Search, height: Array) -> Search:
     A descent ends with less where the foot of the origin is on a line between two points, which may be a diagonal.
     """
     rows, used, normal = found.rows, found.used, found.normal
-    first = first_true(used)
-    second = first_true(used & ~first)
-    origin, other = (jnp.sum(jnp.where(x[:, None], rows, 0), axis=0) for x in (first, second))
-    edge = jnp.where(jnp.any(second), other - origin, 0)[:3]
-    length = safe_norm(edge)
-    along = jnp.where(length > 0, edge / length, tangents(normal)[0])
-    across = vector.cross(normal, along)
-    probes = [shapes.point(normal + side * PROBE * across) for side in (1, -1)]
-    rounding = 16 * jnp.finfo(height.dtype).eps * shapes.scale
-    away = [
-        jnp.where(jnp.abs(jnp.sum(x[:3] * normal) - height) <= rounding, jnp.abs(jnp.sum((x - origin)[:3] * across)), 0)
-        for x in probes
-    ]
-    point = jnp.where(away[0] >= away[1], probes[0], probes[1])
+    line = line_of(rows, used, normal)
+    (one, far1), (other, far2) = (beside(shapes, line, normal, height, side) for side in (1, -1))
     free = first_true(~used)
-    here = free & ~shapes.smooth & (jnp.maximum(away[0], away[1]) > WIDE * shapes.scale)
+    here = free & ~shapes.smooth & (jnp.maximum(far1, far2) > 0)
+    point = jnp.where(far1 >= far2, one, other)
     return found._replace(rows=jnp.where(here[:, None], point[None], rows), used=used | here)
 
 
