@@ -16,6 +16,8 @@ from jaxsim.solvers.primal import Outcome, Settings, Start, begin, norm, objecti
 
 Array = jax.Array
 
+ROUNDING = 4  # times the precision of what is looked for: shorter steps are noise
+
 
 class Iterate(NamedTuple):
     """A point x on the way; M x, the residual and the gradient are carried along instead of recomputed."""
@@ -32,8 +34,8 @@ def newton(s: Structure, p: Problem, start: Start, options: Settings) -> tuple[A
     """Minimise the objective; returns the minimiser [nv] and how the solve ended.
 
     Begins at the better of the two starts. Stops when the gradient norm or the decrease of the last step falls
-    below the tolerance (both scaled by 1 / trace(M)), when the gradient is rounding noise, or when a step no
-    longer moves x: then it has converged. A gradient that is not finite never has.
+    below the tolerance (both scaled by 1 / trace(M)), when the gradient or the step is rounding noise, or when a
+    step no longer moves x: then it has converged. A gradient that is not finite never has.
     """
     scale = 1 / trace(p.M)
 
@@ -64,7 +66,8 @@ def newton(s: Structure, p: Problem, start: Start, options: Settings) -> tuple[A
         x = here.x + alpha * step
         moved = jax.tree.map(lambda a, b: a + alpha * b, here.residual, dr)
         new = Iterate(x, here.Mx + alpha * Mstep, moved, step, here.iteration + 1, here.done)
-        return settle(new, -0.5 * alpha * slope, jnp.any(x != here.x))
+        still = norm(step) <= ROUNDING * jnp.finfo(x.dtype).eps * norm(x)
+        return settle(new, -0.5 * alpha * slope, ~still & jnp.any(x != here.x))
 
     first = Iterate(*begin(s, p, start), start.smooth, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
     first = settle(first, jnp.full_like(scale, jnp.inf), jnp.ones((), bool))
