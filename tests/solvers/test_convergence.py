@@ -86,3 +86,47 @@ def test_the_outcome_is_constant_under_a_derivative():
     (residual, _), (residual_dot, qacc_dot) = jax.jvp(outcome, (force,), (jnp.ones_like(force),))
     assert residual_dot == 0 and residual >= 0
     assert jnp.isfinite(qacc_dot).all() and jnp.any(qacc_dot != 0)
+
+
+# a light finger that may hit the floor and a heavy box hard and fast
+FINGER = """
+<mujoco>
+  <option cone="elliptic" impratio="10"/>
+  <default><geom solimp=".95 .99 .001" condim="4"/><joint armature="1e-4" damping=".01"/></default>
+  <worldbody>
+    <geom type="plane" size="5 5 .1"/>
+    <body pos="0 0 .25">
+      <joint axis="0 1 0"/><joint axis="1 0 0"/>
+      <geom type="capsule" fromto="0 0 0 0 0 -.1" size=".01" mass=".01" contype="0"/>
+      <body pos="0 0 -.1"><joint axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 -.1" size=".01" mass=".01"/></body>
+    </body>
+    <body pos=".1 0 .05"><freejoint/><geom type="box" size=".05 .05 .05" mass="1"/></body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def test_single_precision_ends_where_rounding_begins():
+    """Accelerations of 4e5 rad/s^2, of whose gradient rounding leaves more than its own size tells: a search may not go
+    on to and fro until its iterations are used up, and ends as near to that in double precision as rounding lets it."""
+    rng, worlds = np.random.default_rng(0), 4096
+
+    def found(precision: str) -> js.Data:
+        with jax.enable_x64(precision == "float64"):
+            model = js.load(FINGER)
+            data = js.make_data(model)
+            forward = jax.jit(jax.vmap(lambda q, v: js.forward(model, data.replace(qpos=q, qvel=v))))
+            return forward(jnp.asarray(qpos, precision), jnp.asarray(qvel, precision))
+
+    qpos = np.tile([0.0] * 3 + [0.1, 0, 0.05, 1, 0, 0, 0], (worlds, 1))
+    qpos[:, :3] += rng.normal(0, 0.6, (worlds, 3))
+    qpos[:, 3:6] += rng.normal(0, 0.02, (worlds, 3))
+    qvel = rng.normal(size=(worlds, 9)) * rng.choice([1, 30, 300], (worlds, 1)) * ([1] * 3 + [0.01] * 6)
+    qpos, qvel = qpos.astype(np.float32), qvel.astype(np.float32)
+    single, double = (jax.tree.map(np.asarray, found(x)) for x in ("float32", "float64"))
+    assert np.max(double.qacc) > 1e5
+    assert np.max(single.solver_niter) < 1.5 * np.max(double.solver_niter) and np.all(single.solver_converged)
+    largest = 1 + np.max(np.abs(double.qacc), axis=1)
+    same = single.ncon == double.ncon
+    error = (np.max(np.abs(single.qacc - double.qacc), axis=1) / largest)[same]
+    assert np.mean(same) > 0.99 and np.max(error) < 1e-4
