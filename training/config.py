@@ -222,6 +222,8 @@ def _value(hint: Any, limits: Mapping[str, Any], name: str, found: Found, proble
         problems.append(f"{found.where}: {name} is {_shown(found)}; expected {_expected(hint, found)}")
         return None
     least, above = limits.get("least"), limits.get("above")
+    if value is None:  # where that is allowed there is no number to have a bound
+        return value
     if least is not None and not value >= least:
         problems.append(f"{found.where}: {name} is {value}; it must be at least {least}")
     if above is not None and not value > above:

@@ -114,6 +114,15 @@ def test_the_command_line_wins(tmp_path):
     assert raised.value.problems == ("'stray' is no option; options are written --name value", "--worlds has no value")
 
 
+def test_a_bound_is_of_numbers(tmp_path):
+    path = written(tmp_path, "algorithm: mage\nenv: {name: hopper_hop}\ncaution_end: 0.8\n")
+    ends = [run.read("mage", path, {"caution_end": text}).caution_end for text in ("null", "0.5")]
+    assert ends == [None, 0.5] and run.read("mage", path, {}).caution_end == 0.8
+    for text, bound in (("-0.1", "at least 0"), ("1.1", "in 0 to 1")):
+        with pytest.raises(config.ConfigError, match=f"caution_end is {text}; it must be {bound}"):
+            run.read("mage", path, {"caution_end": text})
+
+
 def test_contacts_have_one_of_two_laws_or_the_models(tmp_path):
     path = written(tmp_path, "algorithm: ppo\nenv: {name: hopper_hop}\n")
     laws = [run.read("ppo", path, {"env.contact": law}).env.make().constants.contact for law in ("hard", "null")]
