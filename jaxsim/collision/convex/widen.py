@@ -17,7 +17,7 @@ from jaxsim.collision.shape import first_true, safe_norm
 
 Array = jax.Array
 
-PROBE = 1e-2  # rad from a normal: where a point is looked for on the same face
+PROBE = 1e-2  # rad from a normal, more than its error by GJK: where a point is looked for on the same face
 WIDE = 1e-4  # of the coordinates: how far that is beside the others at least
 
 
