@@ -209,8 +209,9 @@ class Learner(ActorCritic):
         excess = lax.stop_gradient(entropy).mean() - self.config.entropy * self.env.action_size
         critic = CRITICS * (value_loss + self.config.slope_weight * slope_loss)
         loss = critic - worth.mean() + jnp.exp(params["temperature"]) * excess
-        names = ("value_loss", "slope_loss", "value", "entropy", "temperature")
-        return loss, dict(zip(names, (value_loss, slope_loss, values.mean(), entropy.mean(), temperature)))
+        metrics = {"value_loss": value_loss, "slope_loss": slope_loss, "value": values.mean()}
+        metrics |= {"entropy": entropy.mean(), "temperature": temperature, "caution": given.caution}
+        return loss, metrics
 
     def _aims(self, params: dict[str, Any], given: Given, steps: Taken, key: Array) -> tuple[Array, Array, Array]:
         """What the critics are to give [batch], its derivatives [batch, nu], and 0 where those are not finite."""

@@ -11,7 +11,7 @@ from jaxsim.core.model import Model
 from jaxsim.core.topology import Topology, per_topology
 
 HULLED = (GeomType.MESH, GeomType.SDF)  # types of geoms that have a mesh
-FLAT = 3e-6  # rad between two triangles of one face: more than comes from vertices in single precision
+LEAN = 3e-6  # rad between two triangles of one face: more than comes from vertices in single precision
 OVERLAP = 1e-5  # of a mesh's extent: by how much those reach across the side between them, so that no gap is left
 
 
@@ -73,7 +73,7 @@ def _within_faces(normal: np.ndarray, side: np.ndarray, count: int) -> np.ndarra
     """Which sides [count] are between two triangles with the same normals [n, 3]: numbers [n, 3] say whose they are."""
     total, squares = np.zeros((count, 3)), np.bincount(side.ravel(), minlength=count)
     np.add.at(total, side.ravel(), np.repeat(normal, 3, axis=0))
-    return (squares == 2) & (np.linalg.norm(total, axis=1) > 2 - FLAT * FLAT / 4)
+    return (squares == 2) & (np.linalg.norm(total, axis=1) > 2 - LEAN * LEAN / 4)
 
 
 def facets(t: Topology, row: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -7,6 +7,7 @@ from run_point_mass import learner
 
 from training import collect, normalise, replay
 from training.mage import Given, Taken
+from training.sharing import Program
 
 
 def test_slopes_are_derivatives_of_steps(float32):
@@ -101,3 +102,14 @@ def test_caution_changes_evenly(float32):
     ):
         _, config = learner("mage", **settings)
         np.testing.assert_allclose(config.cautious(part), expected, rtol=1e-6)
+
+
+def test_updates_have_the_caution_of_the_steps_taken(float32):
+    made, _ = learner("mage", steps=2560, caution=0.0, caution_end=0.8)  # an iteration takes 640
+    program = Program(made, 2)
+    state, iterate = program.init(0), program.compile()
+    seen = []
+    for _ in range(5):
+        state, metrics = iterate(state)
+        seen.append(float(metrics["caution"]))
+    np.testing.assert_allclose(seen, [0, 0.4, 0.6, 0.8, 0.8], rtol=1e-6)  # nothing is learnt of random actions

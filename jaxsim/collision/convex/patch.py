@@ -14,6 +14,7 @@ from jax import lax
 
 from jaxsim.algebra import vector
 from jaxsim.collision.convex.form import Form
+from jaxsim.collision.hulls import LEAN
 from jaxsim.collision.shape import safe_norm
 from jaxsim.core.enums import GeomType
 
@@ -30,7 +31,7 @@ FLAT = np.arange(3) < 2  # the axes across a cylinder's
 def flatness(dtype) -> float:
     """How far (rad) a face may seem to lean: as the corners of meshes are rounded to single precision, or as GJK ends
     when rounding lets its point come no nearer, which leaves the root of that in the normal."""
-    return max(3e-6, 8 * float(jnp.finfo(dtype).eps) ** 0.5)
+    return max(LEAN, 8 * float(jnp.finfo(dtype).eps) ** 0.5)
 
 
 class Patch(NamedTuple):
