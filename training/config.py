@@ -9,7 +9,7 @@ import difflib
 import math
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import Any
@@ -125,26 +125,24 @@ def _document(path: Path, problems: list[str]) -> Found:
         if node is None:
             return Found(str(path), {})
         if isinstance(node, yaml.MappingNode):
-            return _found(node, path, problems)
+            return _found(node, lambda node: f"{path}, line {node.start_mark.line + 1}", problems)
         problems.append(f"{path} holds no mapping of names to values")
     return Found(str(path), {})
 
 
-def _found(node: Any, path: Path, problems: list[str]) -> Found:
-    where = f"{path}, line {node.start_mark.line + 1}"
+def _found(node: Any, place: Callable[[Any], str], problems: list[str]) -> Found:
+    """What YAML holds; `place` says where a node of it is."""
     if isinstance(node, yaml.ScalarNode):
-        return Found(where, node.value, node.style is not None)
+        return Found(place(node), node.value, node.style is not None)
     if isinstance(node, yaml.SequenceNode):
-        return Found(where, [_found(each, path, problems) for each in node.value])
+        return Found(place(node), [_found(each, place, problems) for each in node.value])
     entries: dict[str, Found] = {}
     for key, value in node.value:
         name = str(key.value)
         if name in entries:
-            problems.append(f"{path}, line {key.start_mark.line + 1}: '{name}' is given twice")
-        entries[name] = dataclasses.replace(
-            _found(value, path, problems), where=f"{path}, line {key.start_mark.line + 1}"
-        )
-    return Found(where, entries)
+            problems.append(f"{place(key)}: '{name}' is given twice")
+        entries[name] = dataclasses.replace(_found(value, place, problems), where=place(key))
+    return Found(place(node), entries)
 
 
 def _override(found: Found, names: list[str], text: str, where: str, problems: list[str]) -> None:
@@ -160,9 +158,9 @@ def _override(found: Found, names: list[str], text: str, where: str, problems: l
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError:
         node = None
-    listed = isinstance(node, yaml.SequenceNode)
-    value = [Found(where, each.value) for each in node.value] if listed else text
-    entries[names[-1]] = Found(where, value)  # type: ignore[index, call-overload]
+    plain_text = node is None or isinstance(node, yaml.ScalarNode)
+    value = Found(where, text) if plain_text else _found(node, lambda _: where, problems)
+    entries[names[-1]] = value  # type: ignore[index, call-overload]
 
 
 def _fields(kind: type) -> dict[str, Any]:

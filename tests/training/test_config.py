@@ -8,6 +8,7 @@ import yaml
 
 from training import config, run
 from training.ppo import PPO
+from training.variants import Change
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 
@@ -112,6 +113,21 @@ def test_the_command_line_wins(tmp_path):
     with pytest.raises(config.ConfigError) as raised:
         run._options(["stray", "--worlds"])
     assert raised.value.problems == ("'stray' is no option; options are written --name value", "--worlds has no value")
+
+
+def test_a_mapping_may_be_an_option(tmp_path):
+    path = written(tmp_path, "algorithm: ppo\nenv: {name: hopper_hop}\nrandomise: {'body_mass:torso': {add: [0, 1]}}\n")
+    text = '{"body_mass:foot": {scale: [0.5, 2e0], each: true}}'
+    assert run.read("ppo", path, {"randomise": text}).randomise == {
+        "body_mass:foot": Change(scale=(0.5, 2.0), each=True)
+    }
+    assert run.read("ppo", path, {"network": "{hidden: [8, 4], deviation: 0.5}"}).network.hidden == (8, 4)
+    with pytest.raises(config.ConfigError, match="--randomise: scale is 'x'; expected a number") as raised:
+        run.read(
+            "ppo", path, {"randomise": "{'body_mass:foot': {scale: [x, 2]}}", "network": "{hiden: [1], hiden: [1]}"}
+        )
+    assert "--network: 'hiden' is given twice" in str(raised.value)
+    assert "--network: there is no setting 'hiden'; did you mean 'hidden'?" in str(raised.value)
 
 
 def test_a_bound_is_of_numbers(tmp_path):
