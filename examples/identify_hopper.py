@@ -8,6 +8,7 @@ the standard deviations that the fit itself states where there are fewer than 64
 
 import argparse
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import jax
@@ -75,7 +76,7 @@ def arguments(text: str, trajectories: int, out: str) -> argparse.Namespace:
 def compare(
     wanted: Parameters,
     model: js.Model,
-    seen: dict[str, Windows | list[Windows]],
+    seen: Mapping[str, Windows | list[Windows]],
     scale: Records,
     args: argparse.Namespace,
     iterations: int = ITERATIONS,

@@ -102,8 +102,7 @@ class ActionCritics(nn.Module):
     @nn.compact
     def __call__(self, obs: Array, actions: Array) -> Array:
         rows = jnp.concatenate([jnp.broadcast_to(obs, (len(actions), *obs.shape)), actions], -1)
-        apart = {"variable_axes": {"params": 0}, "split_rngs": {"params": True}}
-        each = nn.vmap(Perceptron, axis_size=len(actions), **apart)
+        each = nn.vmap(Perceptron, {"params": 0}, {"params": True}, axis_size=len(actions))
         return each(self.network.critic, 1, self.network.activation, 1.0, norm=True)(rows)[..., 0]
 
 

@@ -124,7 +124,8 @@ def _facets(t: Topology, mesh: int) -> tuple[np.ndarray, ...]:
     edges = _edges(t, mesh)
     end = np.array(list(edges))
     corners, ends = (np.vectorize(place.__getitem__)(x).astype(np.int32) for x in (corner, end))
-    return face, corners, *spanned(face), vert[end], ends, np.array(list(edges.values()))
+    normal, across = (np.asarray(x) for x in spanned(face))
+    return face, corners, normal, across, vert[end], ends, np.array(list(edges.values()))
 
 
 def sizes(t: Topology, geom: np.ndarray) -> list[int]:

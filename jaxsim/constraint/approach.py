@@ -96,7 +96,8 @@ def approach_of(m: Model, d: Data, slots: ContactSlots) -> Approach | None:
         sides = _segments(m, d, slots, cores.on, sides)
     flat = None
     if _flat(m).any():
-        flat = tuple(of_slots(m, slots, jnp.asarray(x)) for x in _flat(m))
+        one, two = (of_slots(m, slots, jnp.asarray(x)) for x in _flat(m))
+        flat = one, two
         sides = [s._replace(axis=jnp.where(x[:, None], normal, s.axis)) for s, x in zip(sides, flat)]
     local = [_placed(m, d, slots, s, back=True) for s in sides]
     return Approach(m, d, slots, curved, sides, local, normal, cores, flat, rolling)

@@ -172,7 +172,8 @@ def _squares_of_bodies(m: Model, d: Data, slots: ContactSlots, motion: BodyMotio
         square = gather(of_body, body).reshape(-1, 1, 6, 6)
         return jnp.sum(jnp.sum(wrench[:, :, :, None] * square, axis=2) * wrench, axis=2)
 
-    total = sum(map(along, motion.wrenches, motion.bodies))
+    first, second = map(along, motion.wrenches, motion.bodies)
+    total = first + second
     shared = _last_shared(m)
     if not shared.any():
         return total

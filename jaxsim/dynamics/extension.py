@@ -12,9 +12,11 @@ from jaxsim.core.model import Model
 def extension_of(m: Model) -> Extension:
     """What was bound to a model; its functions see all of qM [nv, nv], of which stages may have blocks only."""
     bound = Extension(*m.topology.extension)
-    rows = {name: (_seeing(f[0]), f[1]) for name in ("equality", "limit") if (f := getattr(bound, name)) is not None}
-    others = {k: _seeing(f) for k, f in bound._asdict().items() if k not in ("equality", "limit") and f is not None}
-    return bound._replace(**others, **rows)
+    seeing: dict[str, Any] = {}
+    for name, f in bound._asdict().items():
+        if f is not None:
+            seeing[name] = (_seeing(f[0]), f[1]) if name in ("equality", "limit") else _seeing(f)
+    return bound._replace(**seeing)
 
 
 def _seeing(function: Callable[[Model, Data], Any]) -> Callable[[Model, Data], Any]:

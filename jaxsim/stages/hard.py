@@ -253,7 +253,8 @@ def impact_of(m: Model, d: Data, mid: Intermediate) -> tuple[Form, Impact]:
     pos = jnp.maximum(rows.pos, -h * RECOVERY)
     pos = jnp.where(s.table.equality, jnp.minimum(pos, h * RECOVERY), pos)
     on = s.table.equality & (rows.D > 0)
-    share, soft = RIGID[str(rows.D.dtype)], _compliant(m, s.table)
+    share: Array | float = RIGID[str(rows.D.dtype)]
+    soft = _compliant(m, s.table)
     if soft.any():  # J v+ = J v + h aref - R impulse
         share = jnp.where(soft, 1, share).astype(h.dtype)
         pos = jnp.where(soft, -h * (mul_scalar(s.table, rows.J, d.qvel) + h * rows.aref), pos)

@@ -83,7 +83,8 @@ def _directions(side: int) -> np.ndarray:
     u, v = np.meshgrid(np.arange(side), np.arange(side), indexing="ij")
     across = [edge[2 * x.reshape(-1, 1) + GRID[:, i]] for i, x in enumerate((u, v))]
     ahead = np.ones_like(across[0])
-    faces = [np.stack(np.roll([s * ahead, *across], axis, axis=0), -1) for axis in range(3) for s in (1, -1)]
+    turned = [np.roll([s * ahead, *across], axis, axis=0) for axis in range(3) for s in (1, -1)]
+    faces = [np.moveaxis(each, 0, -1) for each in turned]
     return np.concatenate(faces)
 
 
@@ -128,7 +129,8 @@ def _by_cells(cells: Cells, row: Array, *direction: Array) -> tuple[Array, Array
 
     none = jnp.full(row.shape, -jnp.inf, dtype)
     _, best, _ = lax.while_loop(unfinished, step, (start, start, none))
-    return _row_of(cells.number, best), *(_row_of(c, best) for c in columns)
+    x, y, z = (_row_of(c, best) for c in columns)
+    return _row_of(cells.number, best), x, y, z
 
 
 def _on_cpu(row: Array, direction: Array, cells: Cells) -> list[Array]:

@@ -74,7 +74,7 @@ def features(served: Library, shape: Shape, points: Array, touch: tuple[Array, A
     size = 1 + jnp.sum(corners[:2] != corners[:1], dtype=jnp.int32) + third
     p = _Placed(shape.pos, shape.mat, shape.data, *touch, corners, size, swell)
     found = [(kind, FEATURES[G(kind)](served, p)) for kind in served.kinds if kind in FEATURES]
-    faces, edges = (max(x[i].shape[0] for _, x in found) for i in (1, 3))
+    faces, edges = (max(getattr(x, name).shape[0] for _, x in found) for name in ("face", "edge"))
     chosen = Features._make(jnp.zeros_like(x) for x in _filled(found[0][1], faces, edges))
     for kind, its in found:
         here = p.form.kind == kind

@@ -117,8 +117,8 @@ def _features(
     both = jax.tree.map(lambda x, y: jnp.stack([x, y]), a, b)
     points = jnp.stack([found.vertices1, found.vertices2])
     touch = jnp.stack([found.normal, -found.normal]), jnp.stack([found.witness1, found.witness2]) - middle[None]
-    of_both = jax.vmap(lambda *x: features(served, *x, swell))(both, points, touch)
-    one, two = (Features(*(x[i] for x in of_both)) for i in (0, 1))
+    of_both = jax.vmap(lambda shape, point, at: features(served, shape, point, at, swell))(both, points, touch)
+    one, two = (jax.tree.map(lambda x, i=i: x[i], of_both) for i in (0, 1))
     # of two cylinders, C has one contact where an end of the second's side is within the first's cap
     drums = jnp.all(both.data.kind == G.CYLINDER)
     spans = jnp.any(found.vertices2 == 0) & jnp.any(found.vertices2 == 1)

@@ -65,7 +65,7 @@ def met(kinds: Iterable[tuple[int, ...]], few_faces: bool = False) -> Met:
     hulls = others - pegs - knobs - blocks - bricks
     drums, bumps = any(GeomType.CYLINDER in x for x in pairs), any({*x} & {*ROUND} for x in hulls)
     sets = (curves, others, hulls)
-    return Met(drums, *map(bool, sets), bumps, *map(bool, (rods, pins, pegs, knobs, blocks, bricks)))
+    return Met._make([drums, *map(bool, sets), bumps, *map(bool, (rods, pins, pegs, knobs, blocks, bricks))])
 
 
 ANY = met(itertools.product(GeomType, repeat=2))
@@ -109,9 +109,9 @@ def penetration(a: Shape, b: Shape, reach: Array, accuracy: Accuracy = DEFAULT, 
         found.append(apart_or(known, deep(*still, known, accuracy, pairs.bumps)))
     if pairs.curves:
         aimed, near = steer(*still, reach)
-        known = touching(*still, aimed)
-        lowered = descended(*still, known, accuracy, near & ~known.settled)
-        found.append(where(known.settled, of_touching(known), lowered)._replace(near=near))
+        lowest = touching(*still, aimed)
+        lowered = descended(*still, lowest, accuracy, near & ~lowest.settled)
+        found.append(where(lowest.settled, of_touching(lowest), lowered)._replace(near=near))
     chosen = where(by_axes, found[-1], found[0])
     located = locate(*still, chosen, accuracy, pairs.drums)
     return penetration_at(a, b, located, corners_of_cores(a, b, located), pairs.drums)

@@ -96,7 +96,7 @@ def retraced(kinds: Kinds, o: Overlap, length: Array, moved: Overlap) -> Array:
         def slope(x: Array, o: Overlap) -> Array:
             return _downhill(o.slopes(kinds, x), last)[2]
 
-        def curved(direction: np.ndarray) -> Array:
+        def curved(direction: Array) -> Array:
             return jax.jvp(lambda x: slope(x, o), (x,), (jnp.broadcast_to(direction, x.shape),))[1]
 
         turns = jnp.max(jnp.abs(jax.vmap(curved)(jnp.eye(3, dtype=x.dtype))), axis=(0, 2))
