@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from jaxsim import models
+from jaxsim import devices, models
 from jaxsim.commands import bench, check, compare, info, simulate
 from jaxsim.commands.output import count
 from jaxsim.commands.source import InputError
@@ -32,6 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _one_line_warning
+            if args.command != "bench":  # which measures how long compiling takes
+                devices.keep_programs()
             return _COMMANDS[args.command].run(args)
     except InputError as error:
         return _fail(str(error))

@@ -1,8 +1,9 @@
-"""Batches shared between devices: the cores of a CPU, or several GPUs."""
+"""Batches shared between devices: the cores of a CPU, or several GPUs; and programs kept from one run to the next."""
 
 import contextlib
 import os
 from collections.abc import Callable
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -43,6 +44,34 @@ def use_graphs() -> None:
     flags = os.environ.get("XLA_FLAGS", "")
     if GRAPHS not in flags:
         os.environ["XLA_FLAGS"] = f"{flags} {LOOPS_IN_GRAPHS}".strip()
+
+
+def keep_programs(folder: Path | str | None = None) -> Path | None:
+    """Keep compiled programs in a folder, so that the next run of the same finds them.
+
+    It is JAX's persistent compilation cache. What takes less than a second to compile is not kept. Where JAX has a
+    folder already, by `JAX_COMPILATION_CACHE_DIR` or `jax_compilation_cache_dir`, nothing changes. The folder can be
+    deleted at any time; other versions of JAX, other processors and other flags of XLA have programs of their own.
+
+    Args:
+        folder: by default `jaxsim` in the user's cache, $XDG_CACHE_HOME or ~/.cache.
+
+    Returns:
+        Where they are kept; None, and nothing is kept, if the user's cache cannot be written to.
+
+    Raises:
+        OSError: a folder that is given cannot be made.
+    """
+    if jax.config.jax_compilation_cache_dir is None:  # type: ignore[attr-defined]
+        try:
+            place = Path(folder or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "jaxsim")
+            place.mkdir(parents=True, exist_ok=True)
+        except (OSError, RuntimeError):  # or there is no home
+            if folder:
+                raise
+            return None
+        jax.config.update("jax_compilation_cache_dir", str(place))
+    return Path(jax.config.jax_compilation_cache_dir)  # type: ignore[attr-defined]
 
 
 def vmap(fun: Callable, in_axes: tuple[int | None, ...], count: int | None = None) -> Callable:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import jax
 import yaml
 
 from jaxsim import devices
@@ -32,7 +31,7 @@ def main(algorithm: str, argv: Sequence[str] | None = None) -> int:
     if args.host:
         hosts.join(*args.host)
     devices.use_cores()
-    _cache_programs()
+    devices.keep_programs()
     try:
         options = _options(rest) | ({} if args.seed is None else {"seed": str(args.seed)})
         config = read(algorithm, args.config, options)
@@ -83,12 +82,6 @@ def opened(folder: Path) -> tuple[Any, Experiment]:
     config = read(None, folder / FILE, {})
     devices.use_cores(config.devices or None)
     return make(config), config
-
-
-def _cache_programs() -> None:
-    """Keep compiled programs from run to run, unless JAX's own settings say where."""
-    if jax.config.jax_compilation_cache_dir is None:  # type: ignore[attr-defined]
-        jax.config.update("jax_compilation_cache_dir", str(Path.home() / ".cache" / "jaxsim"))
 
 
 def _module(algorithm: str) -> tuple[Any, type]:

@@ -1,6 +1,7 @@
 """The command line: what it prints and writes, its exit codes, and one-line errors on bad input."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -231,6 +232,48 @@ def test_module_runs_as_a_program():
         [sys.executable, "-m", "jaxsim", "info", "nothing"], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 2 and done.stderr.startswith("jaxsim: error: no bundled model")
+
+
+def run_at_home(home, *words: str, **settings: str) -> subprocess.CompletedProcess:
+    """A command of a user whose programs are kept where jaxsim and JAX keep them by default."""
+    env = {k: v for k, v in os.environ.items() if k not in ("JAX_COMPILATION_CACHE_DIR", "XDG_CACHE_HOME")}
+    env |= {"HOME": str(home), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"} | settings
+    return subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=300, env=env)
+
+
+def test_programs_are_kept_for_the_next_run(pendulum, tmp_path):
+    def kept(folder):
+        return {path.name for path in folder.glob("*-cache")}
+
+    simulate = [
+        "-m",
+        "jaxsim",
+        "simulate",
+        str(pendulum),
+        "--worlds",
+        "2",
+        "--steps",
+        "3",
+        "--out",
+        str(tmp_path / "a.html"),
+    ]
+    assert run_at_home(tmp_path, *simulate).returncode == 0
+    first = kept(tmp_path / ".cache" / "jaxsim")
+    assert first
+    again = run_at_home(tmp_path, *simulate)
+    assert again.returncode == 0 and kept(tmp_path / ".cache" / "jaxsim") == first
+    assert run_at_home(tmp_path, *simulate, JAX_COMPILATION_CACHE_DIR=str(tmp_path / "own")).returncode == 0
+    assert kept(tmp_path / "own") and kept(tmp_path / ".cache" / "jaxsim") == first
+    homeless = run_at_home("/dev/null", *simulate)
+    assert homeless.returncode == 0 and "warning" not in homeless.stderr
+    place = (
+        "from jaxsim import devices; import jax; print(devices.keep_programs(), jax.config.jax_compilation_cache_dir)"
+    )
+    assert run_at_home("/dev/null", "-c", place).stdout == "None None\n"
+    assert (
+        run_at_home(tmp_path, "-c", place, XDG_CACHE_HOME=str(tmp_path)).stdout.split()
+        == [str(tmp_path / "jaxsim")] * 2
+    )
 
 
 def test_a_policy_acts_as_in_its_task(tmp_path, capsys, float32):
