@@ -48,7 +48,7 @@ ORDER = {
         "core mjcf collision constraint step queries checks load devices models viewer envs",
         "the command line shows what the others have",
     ),
-    "cli": ("mjcf models commands", "one line for each command, and errors of files in words"),
+    "cli": ("mjcf models commands devices", "one line for each command, errors of files in words, programs kept"),
     "__main__": ("cli", "python -m jaxsim"),
 }
 TABLES = {"mjcf/language/table.py"}  # the whole MJCF language, one line for each attribute
