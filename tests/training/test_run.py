@@ -21,7 +21,6 @@ EXPERIMENT = "{algorithm: ars, env: {name: cart_pole_swing_up}, worlds: 16, step
 def experiment(tmp_path, monkeypatch, float32):
     """A file whose task is the point mass, under the name of another one."""
     monkeypatch.setattr(Task, "make", lambda self: PointMass())
-    monkeypatch.setattr(run, "_cache_programs", lambda: None)
     path = tmp_path / "experiment.yaml"
     path.write_text(EXPERIMENT)
     return path
