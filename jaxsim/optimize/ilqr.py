@@ -36,7 +36,7 @@ class Settings(NamedTuple):
         least: regularisation below which it is zero, and the one from which it grows again.
         most: regularisation from which on the search has failed.
         goal_tolerance: largest violation of a goal that counts as reached.
-        penalty: of a goal's violation, at the start; less lets the search find the way first, more holds it to the goal.
+        penalty: of a goal's violation, at the start: less lets the search find the way first, more holds to the goal.
         penalty_factor: how it grows with every update of the multipliers.
         penalty_most: where it stops to grow.
         updates: most updates of the multipliers.

@@ -5,16 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import gpu
 import jax
+import kernel_times
+import origins
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCHMARKS = ROOT / "benchmarks"
-sys.path.insert(0, str(BENCHMARKS))
-
-import gpu  # noqa: E402
-import kernel_times  # noqa: E402
-import origins  # noqa: E402
 
 
 def _run(*args: str) -> subprocess.CompletedProcess:

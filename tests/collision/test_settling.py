@@ -1,17 +1,11 @@
 """Scenes of benchmarks/settling.py in single precision, for a while: as high as in MuJoCo C, at rest, all contacts found."""
 
-import sys
-from pathlib import Path
-
 import mujoco
 import numpy as np
 import pytest
+from settling_scenes import SCENES
 
 import jaxsim as js
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
-
-from settling_scenes import SCENES
 
 STEPS = 300  # 0.6 s
 

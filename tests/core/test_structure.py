@@ -106,6 +106,14 @@ def test_files_are_short():
     assert long_files(ROOT) == TABLES
 
 
+def test_one_name_is_one_module():
+    """Tests import those beside them and those of benchmarks by the name of their file, of which the first found counts."""
+    top = ROOT.parent
+    files = [*(top / "tests").rglob("*.py"), *(top / "benchmarks").glob("*.py"), *top.glob("*.py")]
+    names = [path.stem for path in files if path.name not in ("conftest.py", "__init__.py")]
+    assert len(names) > 100 and len(names) == len(set(names))
+
+
 def test_folders_say_what_they_are():
     for path in ROOT.rglob("__init__.py"):
         assert ast.get_docstring(ast.parse(path.read_text())), name(path)

@@ -1,11 +1,6 @@
 """Joint and maximal coordinates on random scenes of benchmarks/laws_agree.py in which both have the same equations."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 from laws_agree import SLIDES, TURNING, sliding, steps, turning
 
 

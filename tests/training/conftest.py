@@ -1,12 +1,7 @@
-"""`training` is run from a clone and not installed: its folder is found here, however the tests are started."""
-
-import sys
-from pathlib import Path
+"""Training's tests have the promotion that optax needs."""
 
 import jax
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 
 @pytest.fixture(autouse=True)

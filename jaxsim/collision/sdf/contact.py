@@ -14,7 +14,7 @@ from jax import lax
 
 from jaxsim.algebra import vector
 from jaxsim.collision.sdf.field import Kinds
-from jaxsim.collision.sdf.search import Overlap, meet, overlap_points, retraced
+from jaxsim.collision.sdf.search import Overlap, Path, meet, overlap_points, retraced
 from jaxsim.collision.shape import NO_CONTACT, Candidates, Shape, safe_norm, to_world
 from jaxsim.core.enums import MINVAL
 from jaxsim.layout import where_asked
@@ -25,17 +25,17 @@ Array = jax.Array
 def sdf_contacts(kinds: Kinds, a: Shape, b: Shape, asked: Array, points: int, iterations: int) -> Candidates:
     """Candidates [n, points] of pairs [n] whose data are solids, b of which are signed distance fields (mjc_SDF)."""
 
-    def search(_, a: Shape, b: Shape) -> tuple[Array, Array, Array]:
-        x, depth, length = overlap_points(kinds, _overlap(a, b), points, iterations)
-        return x, length, (depth <= 0) & ~_known(x, depth <= 0)
+    def search(_, a: Shape, b: Shape) -> tuple[Array, Path, Array]:
+        x, depth, path = overlap_points(kinds, _overlap(a, b), points, iterations)
+        return x, path, (depth <= 0) & ~_known(x, depth <= 0)
 
-    def place(_, a: Shape, b: Shape, x: Array, length: Array) -> Candidates:
-        return placed(kinds, _overlap(a, b), b, x, length)
+    def place(_, a: Shape, b: Shape, x: Array, path: Path) -> Candidates:
+        return placed(kinds, _overlap(a, b), b, x, path)
 
     still = lax.stop_gradient((a, b))
     near = asked & jax.vmap(lambda a, b: meet(_overlap(a, b)))(*still)
-    x, length, touching = where_asked(search)(near, None, *still)
-    found = where_asked(place)(jnp.any(touching, axis=1), None, a, b, x, length)
+    x, path, touching = where_asked(search)(near, None, *still)
+    found = where_asked(place)(jnp.any(touching, axis=1), None, a, b, x, path)
     return found._replace(dist=jnp.where(touching, found.dist, NO_CONTACT))
 
 
@@ -52,9 +52,9 @@ def _known(x: Array, touching: Array) -> Array:
     return jnp.any(same & touching[None] & np.tril(np.ones((n, n), bool), -1), axis=1)
 
 
-def placed(kinds: Kinds, o: Overlap, b: Shape, x: Array, length: Array) -> Candidates:
-    """Candidates at points [n, 3] in the frame of b, where a search has ended whose steps had lengths [steps, n]."""
-    x = _carried(kinds, x, length, o)
+def placed(kinds: Kinds, o: Overlap, b: Shape, x: Array, path: Path) -> Candidates:
+    """Candidates at points [n, 3] in the frame of b, where a search of [steps, n] steps has ended."""
+    x = _carried(kinds, x, path, o)
     first, second, down1, down2 = o.slopes(kinds, x)
     dist = jnp.maximum(first, second)
     across = down2 / safe_norm(down2) - down1 / safe_norm(down1)
@@ -64,12 +64,12 @@ def placed(kinds: Kinds, o: Overlap, b: Shape, x: Array, length: Array) -> Candi
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _carried(kinds: Kinds, x: Array, length: Array, o: Overlap) -> Array:
+def _carried(kinds: Kinds, x: Array, path: Path, o: Overlap) -> Array:
     """The points [n, 3] where they are, which move as those of the search do."""
     return x
 
 
 @_carried.defjvp
 def _(kinds: Kinds, primals, tangents):
-    x, length, o = primals
-    return x, retraced(kinds, o, length, tangents[-1])
+    x, path, o = primals
+    return x, retraced(kinds, o, path, tangents[-1])

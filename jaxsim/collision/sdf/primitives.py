@@ -23,6 +23,11 @@ def _unit(x: Array) -> Array:
     return jnp.where(vector.norm(x)[..., None] > tolerance(x.dtype), unit, lax.stop_gradient(unit))
 
 
+def _side(p: Array) -> Array:
+    """-1 or 1, but 1 in the middle, where searches may start: rounding would decide, otherwise in each derivative."""
+    return jnp.where(p < -tolerance(p.dtype), -1, 1).astype(p.dtype)
+
+
 def _sphere(p: Array, size: Array) -> tuple[Array, Array]:
     return vector.norm(p) - size[0], _unit(p)
 
@@ -67,7 +72,7 @@ def _box(p: Array, size: Array) -> tuple[Array, Array]:
     field = _unit(size * jnp.where(nearest, 1, least / depth))
     within = -vector.least(depth / field)[0][..., 0]
     value = jnp.where(inside[..., 0], within, vector.norm(out))
-    return value, jnp.where(p < 0, -1, 1) * jnp.where(inside, field, _unit(out))
+    return value, _side(p) * jnp.where(inside, field, _unit(out))
 
 
 SLOPES: dict[int, Callable[[Array, Array], tuple[Array, Array]]] = {

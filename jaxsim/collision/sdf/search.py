@@ -51,12 +51,19 @@ class Overlap(NamedTuple):
         return first, second, down1, vector.matvec_t(self.turn[None], down2)
 
 
+class Path(NamedTuple):
+    """Steps of a search, the latest first; zero before there are as many."""
+
+    start: Array  # [iterations + 1, n, 3] m, point of which each was made
+    length: Array  # [iterations + 1, n] in slopes, zero where none was made
+
+
 class _State(NamedTuple):
     x: Array  # [n, 3] m
     dist: Array  # [n] m
     going: Array  # [n] bool
     step: Array  # [] int32
-    length: Array  # [iterations + 1, n] of the steps, in slopes, the latest first; zero before there are as many
+    path: Path  # of the steps so far
 
 
 class _Trial(NamedTuple):
@@ -72,26 +79,27 @@ def meet(o: Overlap) -> Array:
     return jnp.all(high >= low)
 
 
-def overlap_points(kinds: Kinds, o: Overlap, points: int, iterations: int) -> tuple[Array, Array, Array]:
+def overlap_points(kinds: Kinds, o: Overlap, points: int, iterations: int) -> tuple[Array, Array, Path]:
     """Points [n, 3] (m) in the frame of b where a search ends that starts from as many, distances [n] (m) there, and
-    the lengths [iterations + 1, n] of its steps, in slopes, the latest first; of two fields that `meet`."""
+    its steps; of two fields that `meet`."""
     zero = jnp.zeros((points,), o.turn.dtype)
-    lengths = jnp.zeros((iterations + 1, points), zero.dtype)
-    state = _State(_starts(o, points), zero, zero == 0, jnp.zeros((), jnp.int32), lengths)
+    shape = (iterations + 1, points)
+    path = Path(jnp.zeros((*shape, 3), zero.dtype), jnp.zeros(shape, zero.dtype))
+    state = _State(_starts(o, points), zero, zero == 0, jnp.zeros((), jnp.int32), path)
     state = lax.while_loop(lambda s: s.step <= iterations, lambda s: _step(kinds, o, s, iterations), state)
-    return state.x, state.dist, state.length
+    return state.x, state.dist, state.path
 
 
-def retraced(kinds: Kinds, o: Overlap, length: Array, moved: Overlap) -> Array:
-    """How the points [n, 3] (m) of a search move with its solids, by the lengths of its steps.
+def retraced(kinds: Kinds, o: Overlap, path: Path, moved: Overlap) -> Array:
+    """How the points [n, 3] (m) of a search move with its solids, by its steps.
 
     A step that is long beside the radius of the curve it goes down crosses an edge, which is a feature: its direction
     is taken as fixed.
     """
-    steps, points = length.shape
+    steps, points = path.length.shape
 
-    def step(state: tuple[Array, Array], now: tuple[Array, Array]) -> tuple[tuple[Array, Array], None]:
-        (x, dx), (length, last) = state, now
+    def step(dx: Array, now: tuple[Path, Array]) -> tuple[Array, None]:
+        (x, length), last = now
 
         def slope(x: Array, o: Overlap) -> Array:
             return _downhill(o.slopes(kinds, x), last)[2]
@@ -100,14 +108,12 @@ def retraced(kinds: Kinds, o: Overlap, length: Array, moved: Overlap) -> Array:
             return jax.jvp(lambda x: slope(x, o), (x,), (jnp.broadcast_to(direction, x.shape),))[1]
 
         turns = jnp.max(jnp.abs(jax.vmap(curved)(jnp.eye(3, dtype=x.dtype))), axis=(0, 2))
-        down, change = jax.jvp(slope, (x, o), (dx, moved))
-        taken = (length > 0)[:, None]
-        bends = taken & (length * turns < SHARP)[:, None]
-        length = length[:, None]
-        return (x - jnp.where(taken, length * down, 0), dx - jnp.where(bends, length * change, 0)), None
+        change = jax.jvp(slope, (x, o), (dx, moved))[1]
+        bends = (length > 0) & (length * turns < SHARP)
+        return dx - jnp.where(bends[:, None], length[:, None] * change, 0), None
 
-    start = jax.jvp(lambda o: _starts(o, points), (o,), (moved,))
-    return lax.scan(step, start, (length, jnp.arange(steps) == 0), reverse=True)[0][1]
+    start = jax.jvp(lambda o: _starts(o, points), (o,), (moved,))[1]
+    return lax.scan(step, start, (path, jnp.arange(steps) == 0), reverse=True)[0]
 
 
 def _starts(o: Overlap, points: int) -> Array:
@@ -158,12 +164,13 @@ def _step(kinds: Kinds, o: Overlap, s: _State, iterations: int) -> _State:
     better = usable & ~(before < t.value)
     moved = better & (s.going | last)
     x = jnp.where(moved[:, None], s.x - t.length[:, None] * slope, s.x)
-    length = jnp.concatenate([jnp.where(moved, t.length, 0)[None], s.length[:-1]])
+    now = Path(s.x, jnp.where(moved, t.length, 0))
+    path = jax.tree.map(lambda now, before: jnp.concatenate([now[None], before[:-1]]), now, s.path)
     dist = jnp.where(usable, jnp.minimum(before, t.value), MAXVAL)
     going = s.going & better
     # where no point goes on, only the last step is left
     following = jnp.where(jnp.any(going), s.step + 1, jnp.maximum(s.step + 1, iterations))
-    return _State(x, dist, going, following, length)
+    return _State(x, dist, going, following, path)
 
 
 def _downhill(slopes: tuple[Array, Array, Array, Array], last: Array) -> tuple[Array, Array, Array]:

@@ -1,6 +1,6 @@
 """How far central differences of a rollout are from its gradient, by their step: the table of README.
 
-python benchmarks/differences.py [--length 50]
+python benchmarks/gradients_by_step.py [--length 50]
 
 Each control moves along a random direction; what is differentiated is where the first body ends (m). Double precision.
 """
