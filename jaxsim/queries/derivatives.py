@@ -68,22 +68,24 @@ def transition_jacobians(model: Model, data: Data) -> TransitionJacobians:
     """
     check("transition_jacobians", model, data)
     end, solved = solved_step(*lax.stop_gradient((model, data)))
-    none = [jnp.zeros(n, data.qpos.dtype) for n in (model.nv, model.nv, model.na, model.nu)]
-    *of_state, (B, D) = _slopes(functools.partial(_transition, solved, end.qpos, model, data), none)
+    *of_state, (B, D) = _transition_slopes(solved, end.qpos, model, data)
     A, C = (jnp.concatenate(parts, axis=1) for parts in zip(*of_state))
     return TransitionJacobians(A, B, C, D)
 
 
 @batched
-def _transition(
-    solved: Any, reached: Array, model: Model, data: Data, dq: Array, dv: Array, da: Array, du: Array
-) -> tuple[Array, Array]:
-    """The state after a step from a displaced state, relative to the one that is reached, and the sensors."""
-    moved = _displace(model, data, dq)
-    moved = moved.replace(qvel=data.qvel + dv, act=data.act + da, ctrl=data.ctrl + du)
-    end = repeated_step(solved, model, moved)
-    dq = differentiate_pos(model, _unit(data), reached, end.qpos)
-    return jnp.concatenate([dq, end.qvel, end.act]), end.sensordata
+def _transition_slopes(solved: Any, reached: Array, model: Model, data: Data) -> list:
+    """Of the state after a step, relative to the one that is reached, and of the sensors."""
+
+    def moved(dq: Array, dv: Array, da: Array, du: Array) -> tuple[Array, Array]:
+        displaced = _displace(model, data, dq)
+        end = repeated_step(
+            solved, model, displaced.replace(qvel=data.qvel + dv, act=data.act + da, ctrl=data.ctrl + du)
+        )
+        change = differentiate_pos(model, _unit(data), reached, end.qpos)
+        return jnp.concatenate([change, end.qvel, end.act]), end.sensordata
+
+    return _slopes(moved, [jnp.zeros(n, data.qpos.dtype) for n in (model.nv, model.nv, model.na, model.nu)])
 
 
 @jax.jit
@@ -97,31 +99,39 @@ def inverse_jacobians(model: Model, data: Data) -> InverseJacobians:
     Source: what mjd_inverseFD approximates.
     """
     check("inverse_jacobians", model, data)
-    none = [jnp.zeros(model.nv, data.qpos.dtype)] * 3
-    force, sensor, inertia = zip(*_slopes(functools.partial(_inverse, model, data), none))
+    force, sensor, inertia = zip(*_inverse_slopes(model, data))
     return InverseJacobians._make([*force, *sensor, inertia[0]])
 
 
 @batched
-def _inverse(model: Model, data: Data, dq: Array, dv: Array, da: Array) -> tuple[Array, Array, Array]:
-    """Force, sensors and inertia at a displaced state."""
-    moved = _displace(model, data, dq).replace(qvel=data.qvel + dv, qacc=data.qacc + da)
-    end = inverse(model, moved)
-    return end.qfrc_inverse, end.sensordata, end.qM
+def _inverse_slopes(model: Model, data: Data) -> list:
+    """Of force, sensors and inertia."""
+
+    def moved(dq: Array, dv: Array, da: Array) -> tuple[Array, Array, Array]:
+        end = inverse(model, _displace(model, data, dq).replace(qvel=data.qvel + dv, qacc=data.qacc + da))
+        return end.qfrc_inverse, end.sensordata, end.qM
+
+    return _slopes(moved, [jnp.zeros(model.nv, data.qpos.dtype)] * 3)
 
 
 def _slopes(fun: Callable, changes: list[Array]) -> list:
-    """The Jacobians of a function of several vectors with respect to each.
+    """The Jacobians of a function of several vectors with respect to each, at zero.
 
-    One group of inputs at a time, because what does not depend on a group then has no tangents: velocities and
-    controls do not pass through kinematics. Within a group all columns share values and the factors of matrices.
+    All share what does not change. Each has operations for its own tangents only: velocities and controls do not pass
+    through kinematics. They are found in a derivative of the linear function, whose values nothing reads.
     """
+    out, linear = jax.linearize(fun, *changes)
+
+    def column(i: int, unit: Array) -> Any:
+        return jax.jvp(lambda d: linear(*changes[:i], d, *changes[i + 1 :]), (changes[i],), (unit,))[1]
+
     slopes = []
     for i, change in enumerate(changes):
         if change.size:
-            slopes.append(jax.jacfwd(fun, i)(*changes))
+            units = jnp.eye(change.size, dtype=change.dtype)
+            slopes.append(jax.vmap(functools.partial(column, i), out_axes=-1)(units))
         else:
-            slopes.append(jax.tree.map(lambda x: jnp.zeros((*x.shape, 0), x.dtype), jax.eval_shape(fun, *changes)))
+            slopes.append(jax.tree.map(lambda x: jnp.zeros((*x.shape, 0), x.dtype), out))
     return slopes
 
 
