@@ -1,6 +1,7 @@
 """How tests are compiled: in little time, since most programs run once, or as users compile them."""
 
 import functools
+import os
 
 import jax
 from jax._src import compiler
@@ -17,6 +18,14 @@ def compile_in_little_time() -> None:
     """Compile without LLVM's optimisations, each program whole, and by the older emitters where there are any."""
     _overrides()  # which compiles, and may not ask for itself
     _compile_with(_little_time, optimized=False)
+
+
+def environment(optimized: bool = False) -> dict[str, str]:
+    """Of a process that a test starts: compiles in little time, as here, or as users do."""
+    if optimized:
+        return os.environ | {"JAX_DISABLE_MOST_OPTIMIZATIONS": "0"}
+    flags = [f"--{name}={str(value).lower()}" for name, value in _overrides().items()]
+    return os.environ | {"XLA_FLAGS": " ".join([os.environ.get("XLA_FLAGS", ""), *flags])}
 
 
 def compile_as_users_do() -> None:

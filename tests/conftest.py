@@ -20,7 +20,7 @@ jax.config.update("jax_num_cpu_devices", 2)  # for what shares worlds between de
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_compilation_cache_dir", str(ROOT / ".jax_cache"))
-# the processes that tests start: LLVM alone is spared optimisations, XLA's program is the users' to the letter
+# the processes that tests start; for more of the same see `compilation.environment`
 os.environ.update(JAX_DISABLE_MOST_OPTIMIZATIONS="1", JAX_COMPILATION_CACHE_DIR=str(ROOT / ".jax_cache"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 compilation.compile_in_little_time()  # but for what asks to be `optimized`

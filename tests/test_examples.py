@@ -1,10 +1,10 @@
 """The short examples run as a user would run them, and check themselves."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
+import compilation
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -35,7 +35,7 @@ def test_example(command, tmp_path):
     if name == "torch_policy":
         pytest.importorskip("torch", reason="torch is not installed, which comes with 3 GB of CUDA")
     run = [sys.executable, str(EXAMPLES / f"{name}.py"), *options]
-    env = os.environ | ({"JAX_DISABLE_MOST_OPTIMIZATIONS": "0"} if name in LONG else {})
+    env = compilation.environment(optimized=name in LONG)
     done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=840, env=env)
     assert done.returncode == 0, done.stderr
     assert done.stdout

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import compilation
 import pytest
 
 README = Path(__file__).parents[1] / "README.md"
@@ -18,5 +19,5 @@ def test_blocks_run_as_pasted(section, least, tmp_path):
     script = tmp_path / "pasted.py"
     script.write_text("\n".join(blocks).replace("1024", "8"))
     run = [sys.executable, "-W", "error::UserWarning", str(script)]
-    done = subprocess.run(run, capture_output=True, text=True, timeout=840)
+    done = subprocess.run(run, capture_output=True, text=True, timeout=840, env=compilation.environment())
     assert done.returncode == 0, done.stderr

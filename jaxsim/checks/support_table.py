@@ -27,9 +27,10 @@ _NOTES = {
     "material": "visual: name and rgba count",
     "material/layer": "visual: ignored",
     "frame": "scale, scaling and massscale are refused",
-    "extension/plugin": "mujoco.sdf.* and mujoco.pid only",
+    "extension/plugin": "mujoco.sdf.*, mujoco.pid and mujoco.sensor.touch_grid only",
     "plugin": "of meshes and geoms: mujoco.sdf.* only",
     "actuator/plugin": "mujoco.pid only",
+    "sensor/plugin": "mujoco.sensor.touch_grid only",
     "mesh": "files: STL, OBJ, MSH",
     "hfield": "files: PNG, binary",
 }

@@ -94,6 +94,7 @@ def deduced(source: Any) -> dict[str, Any]:
         "extension": (None,) * 8,
         "geom_sdf": np.asarray(getattr(source, "sdf", np.full(source.ngeom, -1)), np.int32),
         "geom_sdfconst": np.asarray(getattr(source, "sdf_constants", np.zeros((source.ngeom, 10)))),
+        "sensor_gridprm": np.asarray(getattr(source, "touch_grids", np.zeros((source.nsensor, 6)))),
     }
     side = np.where(around, np.rint(source.wrap_prm), -1).astype(np.int32)
     room = {"nbudget": 0, "budget": np.zeros(0, np.int32), "geom_block": np.full(source.ngeom, -1, np.int32)}

@@ -164,7 +164,7 @@ def _fields(m: Model, d: Data, solution: Solution, used: int) -> Array:
     """
     slots = solution.slots
     assert slots is not None
-    parts = [_wrenches(solution), slots.dist[:, None], slots.pos, slots.frame[:, 0], slots.frame[:, 1]]
+    parts = [wrenches(solution), slots.dist[:, None], slots.pos, slots.frame[:, 0], slots.frame[:, 1]]
     if used >> Field.LINVEL:
         carried = jnp.concatenate([d.cvel, take(d.subtree_com, m.body_rootid)], axis=1)
         first, second = (of_bodies(m, slots, side, carried) for side in (0, 1))
@@ -176,7 +176,7 @@ def _fields(m: Model, d: Data, solution: Solution, used: int) -> Array:
     return jnp.concatenate(parts, axis=1)
 
 
-def _wrenches(solution: Solution) -> Array:
+def wrenches(solution: Solution) -> Array:
     """Forces and torques [n, 6] of contacts along the axes of their frames."""
     force = solution.between_surfaces()
     return jnp.pad(force, ((0, 0), (0, 6 - force.shape[1])))
@@ -184,7 +184,7 @@ def _wrenches(solution: Solution) -> Array:
 
 def _sums(slots: ContactSlots, solution: Solution, match: Array) -> Array:
     """[S, 23] records of all contacts together: the force and torque in world axes about the centre of the forces."""
-    wrench, dtype = _wrenches(solution), slots.dist.dtype
+    wrench, dtype = wrenches(solution), slots.dist.dtype
     push, turn = (vector.matvec_t(slots.frame, x) for x in (wrench[:, :3], wrench[:, 3:]))
     sign, strength = match.astype(dtype)[:, :, None], vector.norm(push)
     weight = jnp.where(match != 0, strength[None], 0)

@@ -32,6 +32,7 @@ from jaxsim.sensors import (
     tactile,
     tendon,
     touch,
+    touch_grid,
     user,
     world,
     zone,
@@ -99,6 +100,7 @@ SENSORS: dict[S, Sensor] = {
     S.CLOCK: Sensor(world.clocks),
     S.TACTILE: Sensor(tactile.pads, solution=True),
     S.USER: Sensor(user.given),
+    S.PLUGIN: Sensor(touch_grid.images, solution=True),
 }
 SUPPORTED_SENSORS: tuple[S, ...] = tuple(SENSORS)
 

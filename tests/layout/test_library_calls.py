@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 
+import compilation
 import jax
 import jax.numpy as jnp
 import pytest
@@ -132,6 +133,7 @@ def test_twenty_batches_of_jacobians_come_back():
 
     Its kernels are not those of users, see conftest.py; the calls and what waits for them are.
     """
-    done = subprocess.run([sys.executable, "-c", REPEATS], capture_output=True, text=True, timeout=600)
+    run, env = [sys.executable, "-c", REPEATS], compilation.environment()
+    done = subprocess.run(run, capture_output=True, text=True, timeout=600, env=env)
     assert done.stdout.strip().endswith("finite True"), done.stderr[-2000:]
     assert "stablehlo" in done.stdout and not splitting_calls(done.stdout)

@@ -331,6 +331,9 @@ class Deduced:
     colliders: tuple = Child("the user's colliders, see js.load")  # type: ignore[assignment]
     extension: tuple = Child("the user's functions, see js.extend")  # type: ignore[assignment]
     geom_sdfconst: Reals = real("ngeom,10", "m, 1", "constants of the signed distances of mujoco.sdf.* plugins")
+    sensor_gridprm: Reals = real(
+        "nsensor,6", "1, deg", "of mujoco.sensor.touch_grid: channels, cells across and up, views, gamma; else 0"
+    )
 
 
 SIZES = fields_of(Sizes)

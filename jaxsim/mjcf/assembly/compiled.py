@@ -22,6 +22,7 @@ class CompiledModel(ModelReals[np.ndarray], Sizes, Static, CompilerFields):
         places: where every item was written, by kind; "option" and "model" have one place.
         sdf: [ngeom] which plugin, of `signed_distance.NAMES`, gives a geom its signed distance; -1 for none.
         sdf_constants: [ngeom, k] its constants.
+        touch_grids: [nsensor, 6] parameters of the plugin mujoco.sensor.touch_grid, zero for other sensors.
         unsupported: (file, line, message) of every feature that compiles but may not be simulated.
     """
 
@@ -31,6 +32,7 @@ class CompiledModel(ModelReals[np.ndarray], Sizes, Static, CompilerFields):
     places: dict[str, list[Place]]
     sdf: np.ndarray
     sdf_constants: np.ndarray
+    touch_grids: np.ndarray
     unsupported: list[tuple[str, int, str]]
 
     def __init__(self) -> None:

@@ -14,6 +14,7 @@ def sensors(spec: Spec, m: CompiledModel) -> None:
         column(items, "dimension", int),
         array([getattr(s, "nsample", 0) for s in items], dtype=int),
     )
+    m.touch_grids = array([np.zeros(6) if s.gridprm is None else s.gridprm for s in items], 6)
     history = np.where(samples > 0, 2 + samples + samples * dim, 0)
     m.set(nsensor=len(items), nsensordata=int(dim.sum()))
     m.set(

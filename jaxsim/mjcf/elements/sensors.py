@@ -60,6 +60,7 @@ SENSORS = {
     "clock": (SensorType.CLOCK, 1, DataType.REAL, Stage.POS),
     "tactile": (SensorType.TACTILE, 0, DataType.REAL, Stage.VEL),
     "user": (SensorType.USER, 0, DataType.REAL, Stage.ACC),
+    "plugin": (SensorType.PLUGIN, 0, DataType.REAL, Stage.ACC),
 }
 # values per field of a contact (found force torque dist pos normal tangent linvel angvel) and of a ray
 CONTACT_SIZES = (1, 3, 3, 1, 3, 3, 3, 3, 3)
@@ -188,6 +189,13 @@ def _tactile(sensor: Item, index: Index) -> None:
     _point(sensor, index, "geom", sensor.geom, second=True)
 
 
+def _touch_grid(sensor: Item, index: Index) -> None:
+    for kind, second in ((sensor.objtype, False), (sensor.reftype, True)):
+        _point(sensor, index, kind or "", sensor.refname if second else sensor.objname, second)
+    if sensor.objkind != "site":
+        raise Fault("a touch grid must be attached to a site")
+
+
 def _user(sensor: Item, index: Index) -> None:
     if sensor.objtype is not None and sensor.objtype not in OBJECT_TYPES:
         raise Fault(f"objtype={sensor.objtype!r}; expected one of: {', '.join(OBJECT_TYPES)}")
@@ -206,6 +214,7 @@ _OBJECT_OF = {
     "contact": _contact,
     "tactile": _tactile,
     "user": _user,
+    "plugin": _touch_grid,
     **dict.fromkeys(("distance", "normal", "fromto"), _two_geoms),
     **dict.fromkeys((t for t in SENSORS if t.startswith("frame")), _frame),
 }
@@ -242,6 +251,8 @@ def _dimension(tag: str, sensor: Item) -> int:
             return sensor.obj.outnum
         case "user":
             return sensor.dim
+        case "plugin":
+            return int(np.prod(sensor.gridprm[:3]))
         case "tactile":
             return 3 * len(sensor.obj.data.vert)
     return sensor.dim_fixed

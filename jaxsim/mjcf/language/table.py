@@ -432,6 +432,11 @@ ATTRIBUTES: dict[str, str] = {
         name @sensor; geom! >geom; mesh! >mesh; nsample int 1 0; interp enum:interp zoh; delay real 1 0
         interval real 1-2 0 0; user real * 0
     """,
+    "sensor/plugin": """
+        name @sensor; objtype text; objname >objtype; reftype text; refname >reftype; cutoff real 1 0
+        user real * 0;
+    """
+    + _PLUGIN,
     "sensor/user": """
         name @sensor; objtype text; objname >objtype; datatype enum:datatype real; needstage enum:stage acc
         dim! int 1; cutoff real 1 0; noise real 1 0; user real * 0
@@ -483,6 +488,7 @@ CHILDREN: dict[str, str] = {
     "equality": "equality/connect* equality/weld* equality/joint* equality/tendon*",
     "actuator": " ".join(f"{tag}*" for tag in ACTUATORS) + " actuator/plugin*",
     "actuator/plugin": "config*",
+    "sensor/plugin": "config*",
     "sensor": " ".join(f"{key}*" for key in _SENSORS),
     "custom": "numeric* text* tuple*",
     "tuple": "tuple/element*",
@@ -499,7 +505,6 @@ REFUSED = {
     "equality/distance": "MuJoCo 2.2.2 removed it",
     "composite": "MuJoCo 4.0 removed it",
     "body/plugin": "engine plugins are not supported",
-    "sensor/plugin": "engine plugins are not supported",
 }
 
 # which attributes may or must appear together, per element: (rule, groups of attributes)
@@ -535,6 +540,7 @@ RULES: dict[str, list[tuple[str, tuple[str, ...]]]] = {
         ("one", ("geom2", "body2", "subtree2")),
     ],
     "sensor/user": [("all", ("objtype", "objname"))],
+    "sensor/plugin": [("all", ("objtype", "objname")), ("all", ("reftype", "refname"))],
     **{
         f"sensor/{tag}": [("all", ("reftype", "refname"))]
         for tag in _words("framepos framequat framexaxis frameyaxis framezaxis framelinvel frameangvel")

@@ -1,4 +1,4 @@
-"""Engine plugins that are known, their attributes, and the parameters of the controller mujoco.pid."""
+"""Engine plugins that are known, their attributes, and the parameters of those that are no shapes."""
 
 import math
 
@@ -11,17 +11,22 @@ from jaxsim.mjcf.language.errors import Fault
 PID_PLUGIN = "mujoco.pid"
 KEYS = {SDF_PREFIX + kind: tuple(plugin.defaults) for kind, plugin in PLUGINS.items()}
 KEYS[PID_PLUGIN] = ("kp", "ki", "kd", "imax", "slewmax")
+GRID_PLUGIN = "mujoco.sensor.touch_grid"
+KEYS[GRID_PLUGIN] = ("nchannel", "size", "fov", "gamma")
 
 
 def check_config(plugin: str, key: str, text: str) -> None:
     """Raise a Fault unless `text` can be the value of an attribute of this plugin."""
     if key not in KEYS[plugin]:
         raise Fault(f"unknown key {key!r}; expected one of {', '.join(KEYS[plugin])}")
+    count = 2 if plugin == GRID_PLUGIN and key in ("size", "fov") else 1
     try:
-        number = float(text or 0)
+        numbers = [float(word) for word in text.split() or ["0"]]
     except ValueError:
         raise Fault(f"{key}={text[:30]!r} is not a number") from None
-    if plugin == PID_PLUGIN and not math.isfinite(number):
+    if len(numbers) != count:
+        raise Fault(f"{key}={text[:30]!r} is not {'two numbers' if count == 2 else 'a number'}")
+    if plugin in (PID_PLUGIN, GRID_PLUGIN) and not all(map(math.isfinite, numbers)):
         raise Fault(f"{key}={text[:30]!r} is not finite")
 
 
@@ -35,3 +40,21 @@ def pid_parameters(config: dict[str, str]) -> np.ndarray:
         raise Fault("imax bounds the force of an integral, for which ki must not be negative")
     gains = [given.get(key, 0.0) for key in ("kp", "ki", "kd")]
     return np.array([*gains, *(given.get(key, -1.0) for key in ("imax", "slewmax"))])
+
+
+def grid_parameters(config: dict[str, str]) -> np.ndarray:
+    """Channels, cells across and up, views across and up (degrees), gamma [6] of mujoco.sensor.touch_grid."""
+    given = {key: [float(word) for word in text.split()] for key, text in config.items() if text.split()}
+    if missing := [key for key in ("size", "fov") if key not in given]:
+        raise Fault(f"the plugin {GRID_PLUGIN} needs {' and '.join(missing)}")
+    channels = int(given.get("nchannel", [0])[0]) or 1
+    cells, views, gamma = [int(n) for n in given["size"]], given["fov"], given.get("gamma", [0.0])[0]
+    if not 1 <= channels <= 6:
+        raise Fault("nchannel must be from 1 to 6")
+    if min(cells) <= 0:
+        raise Fault("size: the numbers of cells must be positive")
+    if not (0 < views[0] <= 180 and 0 < views[1] <= 90):
+        raise Fault("fov must be positive, the first at most 180 and the second at most 90 degrees")
+    if not 0 <= gamma <= 1:
+        raise Fault("gamma must be between 0 and 1")
+    return np.array([channels, *cells, *views, gamma])

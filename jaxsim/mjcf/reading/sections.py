@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from jaxsim.mjcf.actuators import defaults as actuator_defaults
 from jaxsim.mjcf.assets.sdf import SDF_PREFIX
 from jaxsim.mjcf.language.defaults import DefaultClass
@@ -9,7 +11,14 @@ from jaxsim.mjcf.language.element import Element
 from jaxsim.mjcf.language.errors import Fault, Problems, nearest
 from jaxsim.mjcf.language.schema import ACTUATORS, defaults
 from jaxsim.mjcf.language.spec import Item, Spec, make
-from jaxsim.mjcf.reading.plugins import KEYS, PID_PLUGIN, check_config, pid_parameters
+from jaxsim.mjcf.reading.plugins import (
+    GRID_PLUGIN,
+    KEYS,
+    PID_PLUGIN,
+    check_config,
+    grid_parameters,
+    pid_parameters,
+)
 
 _SECTIONS = ("extension", "custom", "asset", "contact", "equality", "tendon", "actuator", "sensor", "keyframe")
 Sdf = tuple[str, dict[str, str]]  # kind of a signed distance, and its attributes as written
@@ -179,7 +188,18 @@ class Sections:
     def _sensor(self, section: Element) -> None:
         for element in section.children:
             key = f"sensor/{element.tag}"
-            self._add("sensor", key, element, defaults(key), given=frozenset(element.values))
+            item = self._add("sensor", key, element, defaults(key), given=frozenset(element.values), gridprm=None)
+            if element.tag == "plugin":
+                item.gridprm = self.problems.attempt(element.place, self._grid, element)
+
+    def _grid(self, element: Element) -> np.ndarray:
+        name, config = self._plugin(element)
+        instance = element.values.get("instance")
+        if instance and sum(getattr(s, "instance", None) == instance for s in self.spec.lists["sensor"]) > 1:
+            raise Fault(f"instance {instance!r} is that of another sensor, the only one that MuJoCo would fill")
+        if name != GRID_PLUGIN:
+            raise Fault(f"plugin {name!r} is no sensor; expected {GRID_PLUGIN}")
+        return grid_parameters(config)
 
     def _keyframe(self, section: Element) -> None:
         for element in section.find("key"):
