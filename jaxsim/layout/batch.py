@@ -61,8 +61,8 @@ def among(
     asked: Array, closed: ClosedJaxpr, size: int, mapped: tuple[bool, ...], operands: tuple[Array, ...]
 ) -> list[Array]:
     """The results of a program for the worlds [size] that are asked for, zero for others; arguments of `in_chunks` and
-    `packed`."""
-    moved, width = _of_a_chunk(closed, size, mapped, operands)
+    `packed`. A few lanes, which are those of a world that is in no batch, are a chunk by themselves."""
+    moved, width = _of_a_chunk(closed, size, mapped, operands, few=True)
     return packed(asked, moved, width, closed.out_avals, mapped, operands)
 
 
@@ -99,14 +99,15 @@ def packed(
 
 
 def _of_a_chunk(
-    closed: ClosedJaxpr, size: int, mapped: tuple[bool, ...], operands: tuple[Array, ...]
+    closed: ClosedJaxpr, size: int, mapped: tuple[bool, ...], operands: tuple[Array, ...], few: bool = False
 ) -> tuple[Callable, int]:
     """A program for a chunk of worlds, worlds-first in and out, and how many worlds a chunk has."""
     own = next((i for i, (x, m) in enumerate(zip(operands, mapped)) if m and x.size), None)  # to know a batch by
     keep = [i == own for i in range(len(mapped))]
     needed, used = without_dead(closed, [True] * len(closed.out_avals), keep)
     batched = [m for m, u in zip(mapped, used) if u]
-    width = min(_widest(closed), max(LEAST, -(-size // LANES) * LANES))
+    whole = max(LEAST, -(-size // LANES) * LANES)
+    width = min(_widest(closed), size if few and size < LEAST else whole)
 
     def worlds_last(*xs):
         values = [World(x) if m else x for x, m in zip(xs, batched)]
