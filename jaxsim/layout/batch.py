@@ -61,7 +61,7 @@ def among(
     asked: Array, closed: ClosedJaxpr, size: int, mapped: tuple[bool, ...], operands: tuple[Array, ...]
 ) -> list[Array]:
     """The results of a program for the worlds [size] that are asked for, zero for others; arguments of `in_chunks` and
-    `packed`. A few lanes, which are those of a world that is in no batch, are a chunk by themselves."""
+    `packed`. A few lanes are a chunk by themselves: a world that is in no batch has no more."""
     moved, width = _of_a_chunk(closed, size, mapped, operands, few=True)
     return packed(asked, moved, width, closed.out_avals, mapped, operands)
 

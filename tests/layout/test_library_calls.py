@@ -131,7 +131,7 @@ print("finite", all(bool(jnp.isfinite(x).all()) for x in result))
 def test_twenty_batches_of_jacobians_come_back():
     """In a process of its own with a limit of time, because what fails here waits for ever: after three calls at most.
 
-    Its kernels are not those of users, see conftest.py; the calls and what waits for them are.
+    Its kernels are not those of users, see compilation.py; the calls and what waits for them are.
     """
     run, env = [sys.executable, "-c", REPEATS], compilation.environment()
     done = subprocess.run(run, capture_output=True, text=True, timeout=600, env=env)
