@@ -8,7 +8,7 @@ from jax import lax
 
 from jaxsim.layout.evaluate import live_bytes
 from jaxsim.layout.regions import evaluate_in_regions
-from jaxsim.layout.unstable import ClosedJaxpr, without_dead
+from jaxsim.layout.unstable import ClosedJaxpr, jaxpr_as_fun, without_dead
 from jaxsim.layout.world import World, settled, spread
 
 Array = jax.Array
@@ -61,9 +61,24 @@ def among(
     asked: Array, closed: ClosedJaxpr, size: int, mapped: tuple[bool, ...], operands: tuple[Array, ...]
 ) -> list[Array]:
     """The results of a program for the worlds [size] that are asked for, zero for others; arguments of `in_chunks` and
-    `packed`. A few lanes are a chunk by themselves: a world that is in no batch has no more."""
-    moved, width = _of_a_chunk(closed, size, mapped, operands, few=True)
+    `packed`. A few lanes, which are those of a world that is in no batch, take their turns alone."""
+    if size < LEAST:
+        return _one_by_one(asked, closed, mapped, operands)
+    moved, width = _of_a_chunk(closed, size, mapped, operands)
     return packed(asked, moved, width, closed.out_avals, mapped, operands)
+
+
+def _one_by_one(
+    asked: Array, closed: ClosedJaxpr, mapped: tuple[bool, ...], operands: tuple[Array, ...]
+) -> list[Array]:
+    run, types = jaxpr_as_fun(closed), closed.out_avals
+
+    def one(lane: tuple[Array, list[Array]]) -> list[Array]:
+        own = iter(lane[1])
+        taken = [next(own) if m else x for x, m in zip(operands, mapped)]
+        return lax.cond(lane[0], lambda: run(*taken), lambda: [jnp.zeros(t.shape, t.dtype) for t in types])
+
+    return lax.map(one, (asked.astype(bool), [x for x, m in zip(operands, mapped) if m]))
 
 
 def packed(
@@ -99,15 +114,14 @@ def packed(
 
 
 def _of_a_chunk(
-    closed: ClosedJaxpr, size: int, mapped: tuple[bool, ...], operands: tuple[Array, ...], few: bool = False
+    closed: ClosedJaxpr, size: int, mapped: tuple[bool, ...], operands: tuple[Array, ...]
 ) -> tuple[Callable, int]:
     """A program for a chunk of worlds, worlds-first in and out, and how many worlds a chunk has."""
     own = next((i for i, (x, m) in enumerate(zip(operands, mapped)) if m and x.size), None)  # to know a batch by
     keep = [i == own for i in range(len(mapped))]
     needed, used = without_dead(closed, [True] * len(closed.out_avals), keep)
     batched = [m for m, u in zip(mapped, used) if u]
-    whole = max(LEAST, -(-size // LANES) * LANES)
-    width = min(_widest(closed), size if few and size < LEAST else whole)
+    width = min(_widest(closed), max(LEAST, -(-size // LANES) * LANES))
 
     def worlds_last(*xs):
         values = [World(x) if m else x for x, m in zip(xs, batched)]

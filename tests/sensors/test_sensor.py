@@ -13,7 +13,7 @@ from jaxsim.sensors.table import SUPPORTED_SENSORS
 
 ELSEWHERE = {  # in files of their own
     *(SensorType.GEOMDIST, SensorType.GEOMNORMAL, SensorType.GEOMFROMTO, SensorType.CONTACT, SensorType.RANGEFINDER),
-    *(SensorType.CAMPROJECTION, SensorType.INSIDESITE, SensorType.TACTILE, SensorType.USER),
+    *(SensorType.CAMPROJECTION, SensorType.INSIDESITE, SensorType.TACTILE, SensorType.USER, SensorType.PLUGIN),
 }
 OBJECTS = (
     "body", "link", "xbody", "link", "geom", "foot", "site", "tip", "camera", "eye", "camera", "track", "camera", "follow",
