@@ -64,7 +64,7 @@ def test_directions_that_are_none_give_points_all_the_same(rng):
 
 
 def test_meshes_of_many_vertices_touch_as_in_mujoco(rng):
-    """Two stones with 150 and 400 vertices, a cylinder and a box; alone as in a batch, bit by bit."""
+    """Two stones with 150 and 400 vertices, a cylinder and a box; a batch of one as a batch of many, bit by bit."""
     assets = ""
     for name, n in (("a", 150), ("b", 400)):
         points = rng.normal(size=(n, 3))
@@ -84,10 +84,10 @@ def test_meshes_of_many_vertices_touch_as_in_mujoco(rng):
         c = js.forward(model, data.replace(qpos=q)).contact
         return c.dist, c.pos, c.geom
 
-    many = jax.tree.map(np.asarray, jax.jit(jax.vmap(contacts))(jnp.asarray(qpos.reshape(24, -1))))
-    alone = jax.jit(contacts)(jnp.asarray(qpos[3].reshape(-1)))
+    run = jax.jit(jax.vmap(contacts))
+    many, alone = (jax.tree.map(np.asarray, run(jnp.asarray(q.reshape(len(q), -1)))) for q in (qpos, qpos[3:4]))
     for one, each in zip(alone, many):
-        np.testing.assert_array_equal(one, each[3])
+        np.testing.assert_array_equal(one[0], each[3])
     total = 0
     for dist, geom, q in zip(many[0], many[2], qpos):
         expected.qpos = q.reshape(-1)
