@@ -55,7 +55,8 @@ class MAGE(Experiment):
     entropy: float = setting(-1.0, "of each action, which the temperature is to keep")
     temperature: float = setting(0.2, "of entropy, at the beginning", above=0)
     caution: float = setting(1.0, "1 takes the least of the critics' values of the next step, 0 their mean", least=0)
-    caution_end: float | None = setting(None, "the same after all steps, if it changes evenly until then", least=0)
+    caution_end: float | None = setting(None, "the same after all steps, if it changes until then", least=0)
+    caution_from: float = setting(0.0, "part of all steps after which it begins to change, evenly", least=0)
     follow: float = setting(0.005, "part of the way to the critics that their copies go in an update", above=0)
 
     def problems(self) -> list[str]:
@@ -67,6 +68,8 @@ class MAGE(Experiment):
             value = getattr(self, name)
             if value is not None and value > 1:
                 found.append(f"{name} is {value:g}; it must be in 0 to 1")
+        if self.caution_from >= 1:
+            found.append(f"caution_from is {self.caution_from:g}; it must be less than 1")
         least, most = map(math.exp, networks.LOG_STD)
         if not least < self.network.deviation < most:
             found.append(f"deviation is {self.network.deviation:g}; it must be in {least:.2g} to {most:.2g}")
@@ -75,7 +78,8 @@ class MAGE(Experiment):
     def cautious(self, part: Array) -> Array:
         """The caution [] after a part [] of all steps."""
         end = self.caution if self.caution_end is None else self.caution_end
-        return self.caution + (end - self.caution) * jnp.minimum(part, 1)
+        way = jnp.clip((part - self.caution_from) / (1 - self.caution_from), 0, 1)
+        return self.caution + (end - self.caution) * way
 
     @property
     def shares(self) -> int:

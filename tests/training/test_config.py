@@ -82,6 +82,8 @@ def test_what_does_not_fit_together_or_is_missing(tmp_path):
         run.read("mage", mage, {"kept": "32", "network.deviation": "8"})
     with pytest.raises(config.ConfigError, match="caution is 2; it must be in 0 to 1"):
         run.read("mage", mage, {"kept": "32", "caution": "2"})
+    with pytest.raises(config.ConfigError, match="caution_from is 1; it must be less than 1"):
+        run.read("mage", mage, {"kept": "32", "caution_from": "1"})
     path = written(tmp_path, "algorithm: ppo\nenv: {name: cart_pole_swing_up}\nworlds: 3\n")
     with pytest.raises(config.ConfigError, match="is an experiment of ppo: python"):
         run.read("shac", path, {})

@@ -99,6 +99,8 @@ def test_caution_changes_evenly(float32):
         ({"caution": 0.4}, [0.4] * 4),
         ({"caution": 0.0, "caution_end": 0.8}, [0, 0.2, 0.8, 0.8]),
         ({"caution": 1.0, "caution_end": 0.0}, [1, 0.75, 0, 0]),
+        ({"caution": 0.0, "caution_end": 0.9, "caution_from": 0.1}, [0, 0.15, 0.9, 0.9]),
+        ({"caution": 0.2, "caution_end": 0.9, "caution_from": 0.3}, [0.2, 0.2, 0.9, 0.9]),
     ):
         _, config = learner("mage", **settings)
         np.testing.assert_allclose(config.cautious(part), expected, rtol=1e-6)
