@@ -8,10 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsim.checks.support import admit
-from jaxsim.core.data import INPUTS, INTEGRATION_STATE, Data, make_data
+from jaxsim.core.data import ASLEEP, INPUTS, INTEGRATION_STATE, Data, make_data
 from jaxsim.core.fields import DATA_DERIVED
 from jaxsim.core.kinds import KINDS
 from jaxsim.core.model import Model, from_fields
+
+# what mjData holds in another form, or not at all
+SOLVER_ENDED = ("solver_niter", "solver_converged", "solver_residual")
+NOT_THEIRS = ("qpos_asleep", "qM", "warning", "ncon", "nefc", "peak", *SOLVER_ENDED)
 
 
 def put_model(
@@ -58,16 +62,19 @@ def put_data(model: Model, mj_data: Any) -> Data:
     values = {}
     for name in (*INTEGRATION_STATE, *INPUTS, *DATA_DERIVED):
         like = getattr(data, name)
-        if name in ("qM", "warning", "solver_niter", "solver_converged", "solver_residual", "ncon", "nefc", "peak"):
+        if name in NOT_THEIRS:
             continue
         # a copy: JAX may keep a reference to the memory of an array, which MuJoCo writes to
         source = np.array(getattr(mj_data, name), like.dtype)
-        values[name] = jnp.asarray(source.reshape(like.shape))
-    return data.replace(**values)
+        if name != "tree_asleep" or model.nsleep:
+            values[name] = jnp.asarray(source.reshape(like.shape))
+    return data.replace(**values, **({"qpos_asleep": values["qpos"]} if model.nsleep else {}))
 
 
 def get_data(model: Model, mj_model: Any, data: Data) -> Any:
     """A `mujoco.MjData` in the state of `data`, with MuJoCo's own derived quantities (mj_forward).
+
+    All trees are awake in it, as MuJoCo lets nobody say which sleep.
 
     Args:
         model: the model.
@@ -78,7 +85,7 @@ def get_data(model: Model, mj_model: Any, data: Data) -> Any:
 
     mj_data = mujoco.MjData(mj_model)
     host = jax.device_get(data)
-    for name in (*INTEGRATION_STATE, *INPUTS):
+    for name in (n for n in (*INTEGRATION_STATE, *INPUTS) if n not in ASLEEP):
         target = getattr(mj_data, name)
         if isinstance(target, np.ndarray):
             target[...] = np.asarray(getattr(host, name)).reshape(target.shape)

@@ -8,9 +8,11 @@ import functools
 from typing import Any
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 
-from jaxsim.core.data import Data
-from jaxsim.core.enums import ContactGradient
+from jaxsim.core.data import Data, make_data
+from jaxsim.core.enums import AWAKE, ContactGradient, SleepPolicy
 from jaxsim.core.model import Model
 from jaxsim.core.shapes import check
 from jaxsim.layout import batched
@@ -18,6 +20,7 @@ from jaxsim.stages import forward as forward_stage
 from jaxsim.stages import step as step_stage
 from jaxsim.stages.intermediate import Found, found_in, whole
 from jaxsim.stages.inverse import inverse as inverse_stage
+from jaxsim.stages.sleep import fallen_asleep
 
 
 def _forward(model: Model, data: Data, known: Found | None = None) -> tuple[Data, Found]:
@@ -69,6 +72,14 @@ def solved_step(model: Model, data: Data) -> tuple[Data, Any]:
     """The Data of a step, and what was solved for, which counts as constant."""
     stepped, solved = _step_batched(model, data)
     return whole(stepped), solved
+
+
+@jax.jit
+def asleep_at_start(model: Model) -> jax.Array:
+    """tree_asleep [ntree] at qpos0 of a model in which trees are to sleep from the start (mj_resetData)."""
+    ready = (model.tree_sleep_policy == SleepPolicy.INIT).astype(np.int32)
+    data = make_data(model).replace(tree_asleep=jnp.asarray(AWAKE + (-1 - AWAKE) * ready, jnp.int32))
+    return fallen_asleep(model, *forward_stage.position_velocity(model, data))
 
 
 @jax.jit

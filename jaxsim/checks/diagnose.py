@@ -20,7 +20,7 @@ STAGES = {
         "the model itself holds this value: look at what was written into it, or which gradient step did",
     ),
     "state": (
-        ("time", "qpos", "qvel", "act", "plastic", "history"),
+        ("time", "qpos", "qvel", "act", "plastic", "history", "qpos_asleep"),
         "the state was already invalid before this step: look at the step before, at what set it, or use a "
         "smaller timestep",
     ),

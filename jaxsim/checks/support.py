@@ -18,6 +18,7 @@ from jaxsim.core.enums import (
     GainType,
     Integrator,
     SensorType,
+    SleepPolicy,
     Solver,
     TendonType,
     TrnType,
@@ -29,6 +30,7 @@ from jaxsim.mjcf.language.errors import MjcfError, Place, Problem
 from jaxsim.sensors.distance import unmeasured
 from jaxsim.sensors.table import SUPPORTED_SENSORS
 from jaxsim.sensors.tactile import unfelt
+from jaxsim.step import asleep_at_start
 
 Where = Callable[[str, int], Place]
 
@@ -44,7 +46,6 @@ SIMULATED: dict[str, tuple[type[IntEnum], tuple[IntEnum, ...], str]] = {
     "sensor_type": (SensorType, SUPPORTED_SENSORS, "sensor"),
 }  # fmt: skip
 REFUSED_FLAGS = (
-    EnableBit.SLEEP,
     EnableBit.DIAGEXACT,
     EnableBit.IPC,
     EnableBit.SPECULATIVE,
@@ -87,7 +88,25 @@ def admit(
     model = with_budgets(model, max_contacts, budgets, expected.contacts, expected.near)
     if not compile_only:
         require_supported(model, where)
+        model = with_sleepers(model, where)
     return model
+
+
+def with_sleepers(model: Model, where: Where | None = None) -> Model:
+    """The model with the trees asleep that are to sleep from the start (`sleep="init"`).
+
+    Raises:
+        MjcfError: names those that cannot, as they touch something that is not to sleep.
+    """
+    early = model.tree_sleep_policy == SleepPolicy.INIT
+    if not model.nsleep or not early.any():
+        return model
+    asleep = np.asarray(asleep_at_start(model))
+    awake = [int(body) for body in model.tree_bodyadr[early & (asleep < 0)]]
+    text = 'sleep="init": it touches, or is held by, what is not to sleep from the start; let that sleep too'
+    if awake:
+        raise MjcfError([Problem(_place(where, "body", i), _label(model, "body", i) + text) for i in awake])
+    return Model(model._values, model.topology.replace(tree_asleep0=asleep))
 
 
 def _options(m: Model) -> Iterator[tuple[str, int, str]]:
@@ -101,6 +120,8 @@ def _options(m: Model) -> Iterator[tuple[str, int, str]]:
         if o.enables(bit):
             flag = bit.name.lower()
             yield "option", 0, f'enable flag {flag} is not simulated; write <flag {flag}="disable"/>'
+    if o.enables(EnableBit.SLEEP) and np.any(m.eq_type == EqType.TENDON):
+        yield "option", 0, "enable flag sleep is not simulated with equalities of tendons, nor by MuJoCo"
     if m.nflex:
         yield "model", 0, "flexes are not simulated; remove every <flex>"
     if m.nplugin:  # of an mjModel only: the compiler turns those that it knows into fields of their own

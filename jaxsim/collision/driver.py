@@ -23,6 +23,7 @@ from jaxsim.collision.hulls import facets, is_whole
 from jaxsim.collision.pairs import Pairs, groups
 from jaxsim.collision.params import PairParams, pair_params
 from jaxsim.collision.plane_pairs import has_many_vertices, on_planes
+from jaxsim.collision.rouse import roused
 from jaxsim.collision.sdf.collider import Part, fields_met
 from jaxsim.collision.sdf.contact import sdf_contacts
 from jaxsim.collision.sdf.mesh import mesh_contacts, triangle_contact
@@ -94,8 +95,11 @@ def _collide(m: Model, d: Data) -> ContactSlots:
             rows.append(jnp.repeat(row, _count(m, kinds)))
     pair = None if fixed_pairs(m) is not None else jnp.concatenate(rows)
     found = Candidates(*(jnp.concatenate(x) if len(x) > 1 else x[0] for x in zip(*_tested(m, d, tests))))
+    asleep = None
+    if m.nsleep:
+        found, asleep = roused(m, d, found, pair)
     soonest = gap_ahead(m, d, found, pair) if m.opt.contact.rigid and pair is not None else None
-    return fill_slots(m, found, pair, params, demand, soonest)
+    return fill_slots(m, found, pair, params, demand, soonest)._replace(asleep=asleep)
 
 
 def _reach(params: PairParams) -> Array:

@@ -40,6 +40,7 @@ class ContactSlots(NamedTuple):
     params: PairParams  # of all candidate pairs, or where these are many of the slots'; read it by `slot_params`
     detected: Array  # [] number of contacts found, also of those without a slot
     demand: Array  # [nbudget] how much each budget would have had to be
+    asleep: Array | None = None  # [ntree] tree_asleep after contacts woke trees, where any may sleep
 
 
 def pairs_of(m: Model) -> Pairs:
@@ -212,6 +213,7 @@ def contact_buffer(m: Model, d: Data, slots: ContactSlots | None) -> Data:
     over = jnp.any(slots.demand > np.asarray(m.budget, np.int32))
     return d.replace(
         contact=contact,
+        tree_asleep=d.tree_asleep if slots.asleep is None else slots.asleep,
         ncon=jnp.minimum(slots.detected, int(m.nconmax)),
         peak=jnp.maximum(d.peak, slots.demand),
         warning=counted(d.warning, WarningType.CONTACTFULL, over),

@@ -17,7 +17,8 @@ from jaxsim.core.named import DataByName, labels
 from jaxsim.core.record import Record, register
 from jaxsim.core.topology import Topology, per_topology
 
-INTEGRATION_STATE = ("time", "qpos", "qvel", "act", "plastic", "history", "qacc_warmstart")
+ASLEEP = ("tree_asleep", "qpos_asleep")
+INTEGRATION_STATE = ("time", "qpos", "qvel", "act", "plastic", "history", "qacc_warmstart", *ASLEEP)
 INPUTS = ("ctrl", "qfrc_applied", "xfrc_applied", "eq_active", "mocap_pos", "mocap_quat", "userdata")
 
 
@@ -87,6 +88,8 @@ def make_data(model: Model, keyframe: str | int | None = None) -> Data:
         springs = jnp.concatenate([model.qpos_spring, model.tendon_lengthspring.reshape(-1)])
         values["plastic"] = springs[plastic_source(model.topology)]
     values["eq_active"] = np.asarray(model.eq_active0, np.bool_)
+    if model.nsleep:
+        values["tree_asleep"], values["qpos_asleep"] = model.tree_asleep0, model.qpos0
     if model.nhistory:
         values["history"] = initial_history(model)
     mocap = np.flatnonzero(np.asarray(model.body_mocapid) >= 0)

@@ -285,6 +285,20 @@ class DataType(IntEnum):
     QUATERNION = 3
 
 
+AWAKE = -11  # tree_asleep of a tree that has just moved; ten slow steps later (mjMINAWAKE) it may sleep
+
+
+class SleepPolicy(IntEnum):
+    """mjtSleepPolicy: whether a kinematic tree may sleep; the first three are the compiler's own choices."""
+
+    AUTO = 0
+    AUTO_NEVER = 1
+    AUTO_ALLOWED = 2
+    NEVER = 3
+    ALLOWED = 4
+    INIT = 5
+
+
 class State(IntFlag):
     """mjtState: parts of the state, in the order in which `get_state` joins them."""
 

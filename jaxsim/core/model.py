@@ -5,7 +5,7 @@ from typing import Any, Self
 import jax
 import numpy as np
 
-from jaxsim.core.enums import ContactGradient
+from jaxsim.core.enums import ContactGradient, EnableBit
 from jaxsim.core.fields import (
     MODEL_OWN,
     MODEL_REAL,
@@ -135,6 +135,16 @@ class Model(Record, ModelReals[jax.Array], Sizes, Static, Deduced):
     def topology(self) -> Topology:
         """The static part."""
         return self._static
+
+    @property
+    def nsleep(self) -> int:
+        """Trees whose sleep Data keeps: none, or where the flag `sleep` is enabled, all."""
+        return int(self.ntree) if self.opt.enables(EnableBit.SLEEP) else 0
+
+    @property
+    def nsleepq(self) -> int:
+        """Coordinates that Data keeps of sleeping trees, likewise."""
+        return int(self.nq) if self.nsleep else 0
 
     def _read(self, name: str) -> Any:
         return self._values[name] if name in self._values else getattr(self._static, name)

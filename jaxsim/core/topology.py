@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
-from jaxsim.core.enums import DynType, WrapType
+from jaxsim.core.enums import AWAKE, DynType, WrapType
 from jaxsim.core.fields.static import Deduced, Sizes, Static
 from jaxsim.core.frames import snaps
 
@@ -99,6 +99,7 @@ def deduced(source: Any) -> dict[str, Any]:
     side = np.where(around, np.rint(source.wrap_prm), -1).astype(np.int32)
     room = {"nbudget": 0, "budget": np.zeros(0, np.int32), "geom_block": np.full(source.ngeom, -1, np.int32)}
     frames = snaps(source)
+    room |= {"tree_asleep0": np.full(source.ntree, AWAKE, np.int32)}
     room |= {"nframe": len(frames), "frame_snap": frames}
     return friction | fluid | plugin | room | {"wrap_sideid": side, "actuator_slots": _slots(source)}
 

@@ -61,8 +61,7 @@ def edges(prm: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _cells(angle: Array, border: np.ndarray) -> Array:
     """[S, n, cells] bool: angles [S, n] that are above the lower and not above the upper border [S, cells + 1]."""
-    border = jnp.asarray(border, angle.dtype)
-    above = angle[:, None] > border[:, :, None]
+    above = angle[:, None] > jnp.asarray(border, angle.dtype)[:, :, None]
     return above[:, :-1] & ~above[:, 1:]
 
 

@@ -29,6 +29,7 @@ from jaxsim.solvers.linear.solve import Known, solve
 from jaxsim.stages.constrained import constrained_acceleration
 from jaxsim.stages.intermediate import Found, Intermediate
 from jaxsim.stages.metric import is_discrete, turned, with_metric
+from jaxsim.stages.sleep import disturbed, kept_readings, of_awake, still, woken_by_equalities, woken_by_tendons
 
 Array = jax.Array
 
@@ -38,6 +39,7 @@ def forward(m: Model, d: Data, sense: bool = True, known: Found | None = None) -
 
     Reads qpos [nq], qvel [nv], act [na] and the inputs; `known` is what an earlier evaluation found.
     """
+    read = d.sensordata
     d, mid = position_velocity(m, d, known and known.poses)
     d, mid = smooth_acceleration(m, d, mid, known and known.smooth)
     d, solution = constrained_acceleration(m, d, mid, known and known.constrained)
@@ -45,15 +47,16 @@ def forward(m: Model, d: Data, sense: bool = True, known: Found | None = None) -
         d = turned(m, d, mid)
     mid = mid._replace(found=solution.found, mean=solution.mean)
     if sense:
-        d = energy(m, sensors(m, d, solution, mid.cdof_dot))
+        d = energy(m, kept_readings(m, read, sensors(m, d, solution, mid.cdof_dot)))
         d, mid = late_readings(m, d), mid._replace(sensed=d.sensordata if m.nhistory else None)
     return d, mid
 
 
 def position_velocity(m: Model, d: Data, known: Poses | None = None) -> tuple[Data, Intermediate]:
     """All that depends on position [nq] and velocity [nv] alone, up to the constraint rows."""
-    d = com_pos(m, kinematics(m, d, known))
+    d = com_pos(m, kinematics(m, disturbed(m, d), known))
     d, ten_J = tendon(m, d)
+    d = woken_by_tendons(m, d)
     d, mass = mass_matrix(m, d, ten_J)
     d, moment = transmission(m, d, ten_J)
     d, cdof_dot = com_vel(m, d)
@@ -63,8 +66,8 @@ def position_velocity(m: Model, d: Data, known: Poses | None = None) -> tuple[Da
     else:
         d = d.replace(actuator_velocity=lax.dot(moment, d.qvel, precision=lax.Precision.HIGHEST))
     slots = collide(m, d)
-    d = contact_buffer(m, d, slots)
-    rows = make_constraint(m, d, ten_J, slots)
+    d = woken_by_equalities(m, contact_buffer(m, d, slots))
+    rows = of_awake(m, d, make_constraint(m, d, ten_J, slots))
     d, moment = with_adhesion(m, d, moment, slots, rows.contact)
     inertia = inertia_of(m, d, tendon_inertia(m, ten_J))
     return d, Intermediate(ten_J, mass, inertia, moment, cdof_dot, slots, rows)
@@ -79,11 +82,11 @@ def smooth_acceleration(m: Model, d: Data, mid: Intermediate, known: Array | Non
         d = d.replace(ctrl=control(m, d))
     d = actuation(m, d, mid.moment, gravcomp)
     applied = project_wrenches(m, d, d.xfrc_applied[:, :3], d.xfrc_applied[:, 3:], d.xipos)
-    smooth = d.qfrc_passive - d.qfrc_bias + d.qfrc_applied + d.qfrc_actuator + applied
+    smooth = still(m, d, d.qfrc_passive - d.qfrc_bias + d.qfrc_applied + d.qfrc_actuator + applied)
     mid = with_metric(m, d, mid)
     M, inertia, force = mid.mass, mid.inertia, smooth
     if mid.metric is not None:
-        M, inertia, force = mid.metric.M, mid.metric.inertia, smooth + mid.metric.shift
+        M, inertia, force = mid.metric.M, mid.metric.inertia, smooth + still(m, d, mid.metric.shift)
     qacc = solve(M, force, known=known_of(m, inertia, known)) if m.nv else smooth
     return d.replace(qfrc_smooth=smooth, qacc_smooth=qacc), mid
 

@@ -39,6 +39,7 @@ from jaxsim.stages.forward import forward, known_of
 from jaxsim.stages.hard import is_hard
 from jaxsim.stages.intermediate import Intermediate, found_in
 from jaxsim.stages.metric import is_discrete
+from jaxsim.stages.sleep import lying, rested
 
 Array = jax.Array
 
@@ -83,7 +84,7 @@ def integrate(m: Model, d: Data, mid: Intermediate, known: Any = None) -> tuple[
         qacc = solved = _implicit_acceleration(m, d, mid, known)
     else:
         qacc = solved = _euler_acceleration(m, d, mid, known)
-    moved = advance(m, d, qacc, mid.mean)
+    moved = rested(m, d, mid, advance(m, d, qacc, mid.mean))
     return flow(m, d, mid.ten_J, moved.qvel, moved), solved
 
 
@@ -156,7 +157,7 @@ def _runge_kutta(m: Model, d: Data, mid: Intermediate, known: Any) -> tuple[Data
         weight, found = inputs
         dx = weight * velocity
         here = here.replace(
-            qpos=integrate_pos(m, d.qpos, dx, h),
+            qpos=lying(m, here, integrate_pos(m, d.qpos, dx, h)),
             qvel=d.qvel + h * weight * here.qacc,
             act=d.act + h * weight * here.act_dot,
             time=d.time + weight * h,
@@ -176,9 +177,11 @@ def _runge_kutta(m: Model, d: Data, mid: Intermediate, known: Any) -> tuple[Data
         combine(*x) for x in ((d.act_dot, activation_rates), (d.qacc, accelerations), (d.qvel, velocities))
     )
     end = energy(m, here).replace(**_of_the_start(m, d))
-    moved = advance(m, end.replace(qpos=d.qpos, qvel=d.qvel, act=d.act, time=d.time, act_dot=act_dot), qacc, velocity)
+    start = end.replace(qpos=d.qpos, qvel=d.qvel, act=d.act, time=d.time, act_dot=act_dot)
+    moved = advance(m, start, qacc, velocity)
     # what is left is of the last stage, but for the acceleration, which is that of the step
-    return flow(m, d, mid.ten_J, velocity, moved.replace(act_dot=here.act_dot, qacc=qacc)), solved
+    moved = rested(m, start, mid, moved.replace(act_dot=here.act_dot, qacc=qacc))
+    return flow(m, d, mid.ten_J, velocity, moved), solved
 
 
 def _of_the_start(m: Model, d: Data) -> dict[str, Array]:

@@ -4,7 +4,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
+from jaxsim.algebra.select import take
 from jaxsim.core.data import Data, counted, make_data
 from jaxsim.core.enums import DisableBit, EnableBit, WarningType
 from jaxsim.core.fields import DATA_STATE
@@ -14,7 +16,8 @@ from jaxsim.dynamics.history import recorded
 from jaxsim.stages.forward import forward
 from jaxsim.stages.fwdinv import compared
 from jaxsim.stages.integrate import integrate
-from jaxsim.stages.intermediate import found_in
+from jaxsim.stages.intermediate import Intermediate, found_in
+from jaxsim.stages.sleep import fallen_asleep
 
 Array = jax.Array
 
@@ -31,10 +34,22 @@ def step(model: Model, data: Data, known: Any = None) -> tuple[Data, Any]:
     bad = jnp.any(is_bad(data.qacc))
     if model.opt.enables(EnableBit.FWDINV):
         data = compared(model, data, mid)
+    data = _last_readings(model, data, mid)
     stepped, advance = integrate(model, data, mid, advance)
     if model.nhistory:
         stepped = stepped.replace(history=recorded(model, data, mid.sensed))
     return _recover(model, stepped, bad), (found_in(data, mid), advance)
+
+
+def _last_readings(m: Model, d: Data, mid: Intermediate) -> Data:
+    """sensordata [nsensordata]; where trees fall asleep, as of their rest, since that is what stays."""
+    if not m.nsleep or not m.nsensordata:
+        return d
+    falling = (d.tree_asleep < 0) & (fallen_asleep(m, d, mid) >= 0)
+    calm = d.replace(qvel=jnp.where(take(falling, m.dof_treeid), 0, d.qvel))
+    return d.replace(
+        sensordata=lax.cond(jnp.any(falling), lambda: forward(m, calm)[0].sensordata, lambda: d.sensordata)
+    )
 
 
 def _check_state(model: Model, data: Data, field: str, warning: WarningType) -> Data:

@@ -20,6 +20,8 @@ class DataState:
     plastic: Array = real("nplastic", "m, rad", "rest positions of springs that have yielded, as deflections")
     history: Array = real("nhistory", "s, and of what is kept", "late controls and readings: js.core.history says how")
     qacc_warmstart: Array = real("nv", "m/s^2, rad/s^2", "acceleration of the last step, from which the solver starts")
+    tree_asleep: Array = integer("nsleep", "the next tree that sleeps with each; from -11 to -1 if it is awake")
+    qpos_asleep: Array = real("nsleepq", "m, rad, 1", "where trees that sleep lie; others wake them by moving them")
     ctrl: Array = real("nu", "1", "controls, one or more of each actuator")
     qfrc_applied: Array = real("nv", "N, N m", "forces that users apply to the dofs")
     xfrc_applied: Array = real("nbody,6", "N, N m", "users' force and torque at each body's centre of mass")

@@ -15,6 +15,7 @@ from jaxsim.core.enums import (
     JointType,
     ObjType,
     SensorType,
+    SleepPolicy,
     TendonType,
     TrnType,
     WrapType,
@@ -132,6 +133,7 @@ class Static:
     tree_bodynum: Ints = integer("ntree", "number of bodies of the tree")
     tree_dofadr: Ints = integer("ntree", "first dof of the tree")
     tree_dofnum: Ints = integer("ntree", "number of dofs of the tree")
+    tree_sleep_policy: Ints = integer("ntree", "whether the tree may sleep", SleepPolicy)
 
     geom_type: Ints = integer("ngeom", "type of shape", GeomType)
     geom_contype: Ints = integer("ngeom", "bits that are met by the other geom's conaffinity where the two may collide")
@@ -320,6 +322,7 @@ class Deduced:
     geom_block: Ints = integer("ngeom", "the block of geoms that are first tested as one; -1 for none")
     nframe: int = size("number of frames that are fixed to a body: nbody inertias, then ngeom geoms, then nsite sites")
     frame_snap: Reals = real("nframe,7", "m, 1", "added to a frame where it is its body's or inertia's (mjtSameFrame)")
+    tree_asleep0: Ints = integer("ntree", "tree_asleep at the start; not of awake trees only where policies are init")
     wrap_sideid: Ints = integer("nwrap", "side site of a geom in a tendon's path, from its wrap_prm; -1 for none")
     hasfluid: bool = flag("", "whether there is a fluid: density or viscosity was not zero at load")
     hassurfacevel: bool = flag("", "whether surfaces move: the surfacevel of some geom was not zero at load")

@@ -27,7 +27,6 @@ class CompilerFields:
     geom_plugin: Ints = integer("ngeom", "plugin of the geom; -1 for none")
     sensor_plugin: Ints = integer("nsensor", "plugin of the sensor; -1 for none")
     dof_Madr: Ints = integer("nv", "where the dof's entries of M start")
-    tree_sleep_policy: Ints = integer("ntree", "whether the tree may sleep (SleepPolicy)")
     light_texid: Ints = integer("nlight", "texture of an image light; -1 for none")
 
 

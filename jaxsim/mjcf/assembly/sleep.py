@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from jaxsim.core.enums import TrnType
+from jaxsim.core.enums import SleepPolicy, TrnType
 from jaxsim.mjcf.assembly.compiled import CompiledModel
 from jaxsim.mjcf.derived.tree import tendon_trees
-from jaxsim.mjcf.language.enums import SleepPolicy
 
 
 def sleep_policy(m: CompiledModel) -> None:

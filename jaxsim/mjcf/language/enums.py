@@ -20,17 +20,6 @@ class LRMode(IntEnum):
     ALL = 3
 
 
-class SleepPolicy(IntEnum):
-    """mjtSleepPolicy: whether a kinematic tree may sleep; the first three are the compiler's own choices."""
-
-    AUTO = 0
-    AUTO_NEVER = 1
-    AUTO_ALLOWED = 2
-    NEVER = 3
-    ALLOWED = 4
-    INIT = 5
-
-
 class Stage(IntEnum):
     """mjtStage: the stage after which a sensor can be computed."""
 

@@ -23,9 +23,10 @@ from jaxsim.core.enums import (
     GeomType,
     Integrator,
     JointType,
+    SleepPolicy,
     Solver,
 )
-from jaxsim.mjcf.language.enums import Conflict, LRMode, SleepPolicy, Stage, Tristate
+from jaxsim.mjcf.language.enums import Conflict, LRMode, Stage, Tristate
 
 
 def _words(text: str) -> list[str]:

@@ -1,0 +1,58 @@
+"""Contacts of trees that sleep: what is awake wakes what it touches, and the others have none (mj_wakeCollision)."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxsim.collision.compact import gather
+from jaxsim.collision.shape import NO_CONTACT, Candidates
+from jaxsim.collision.slots import fixed_pairs, pairs_of
+from jaxsim.core.data import Data
+from jaxsim.core.enums import AWAKE
+from jaxsim.core.model import Model
+from jaxsim.core.sleep import cycles, woken
+
+Array = jax.Array
+
+
+def roused(m: Model, d: Data, found: Candidates, pair: Array | None) -> tuple[Candidates, Array]:
+    """The contacts among candidates [k] that something awake takes part in, and tree_asleep [ntree] after they woke.
+
+    A tree that is woken has contacts with what it lies on, and wakes what else it touches. `pair` [k] is that of each
+    candidate, None where it is fixed.
+    """
+    sides, met = _sides(m, pair), found.dist < NO_CONTACT
+    numbers = np.arange(m.ntree, dtype=np.int32)[None]
+    of_tree = [side[:, None] == numbers for side in sides]
+    together = cycles(d.tree_asleep)
+
+    def states(asleep: Array) -> tuple[Array, Array]:
+        """What tree_asleep says of both sides [k]: of what has no tree 0, or AWAKE where people move it."""
+        of_all = jnp.concatenate([asleep, jnp.asarray([0, AWAKE], jnp.int32)])
+        return gather(of_all, sides[0]), gather(of_all, sides[1])
+
+    def wake(state: tuple[Array, Array]) -> tuple[Array, Array]:
+        asleep, _ = state
+        first, second = states(asleep)
+        value = jnp.zeros_like(asleep)
+        for tree, own, other in ((of_tree[0], first, second), (of_tree[1], second, first)):
+            calls = jnp.where(met & (own >= 0) & (other < 0), other, 0)
+            value = jnp.minimum(value, jnp.min(jnp.where(tree, calls[:, None], 0), axis=0))
+        new = woken(asleep, together, value)
+        return new, jnp.any(new != asleep)
+
+    asleep, _ = lax.while_loop(lambda state: state[1], wake, (d.tree_asleep, jnp.ones((), bool)))
+    first, second = states(asleep)
+    return found._replace(dist=jnp.where((first < 0) | (second < 0), found.dist, NO_CONTACT)), asleep
+
+
+def _sides(m: Model, pair: Array | None) -> list[Array]:
+    """The trees [k] of both geoms of each candidate; ntree: it never moves, ntree + 1: people move it."""
+    pairs, codes = pairs_of(m), []
+    moved = np.asarray(m.body_mocapid)[m.body_rootid] >= 0
+    of_body = np.where(m.body_treeid >= 0, m.body_treeid, np.where(moved, m.ntree + 1, m.ntree)).astype(np.int32)
+    for geom in (pairs.geom1, pairs.geom2):
+        code = of_body[m.geom_bodyid[geom]]
+        codes.append(jnp.asarray(code[fixed_pairs(m)]) if pair is None else gather(jnp.asarray(code), pair))
+    return codes
