@@ -11,7 +11,7 @@ from jaxsim.collision.slots import fixed_pairs, pairs_of
 from jaxsim.core.data import Data
 from jaxsim.core.enums import AWAKE
 from jaxsim.core.model import Model
-from jaxsim.core.sleep import cycles, woken
+from jaxsim.core.sleep import woken
 
 Array = jax.Array
 
@@ -23,27 +23,28 @@ def roused(m: Model, d: Data, found: Candidates, pair: Array | None) -> tuple[Ca
     candidate, None where it is fixed.
     """
     sides, met = _sides(m, pair), found.dist < NO_CONTACT
-    numbers = np.arange(m.ntree, dtype=np.int32)[None]
-    of_tree = [side[:, None] == numbers for side in sides]
-    together = cycles(d.tree_asleep)
 
-    def states(asleep: Array) -> tuple[Array, Array]:
+    def states(asleep: Array) -> list[Array]:
         """What tree_asleep says of both sides [k]: of what has no tree 0, or AWAKE where people move it."""
         of_all = jnp.concatenate([asleep, jnp.asarray([0, AWAKE], jnp.int32)])
-        return gather(of_all, sides[0]), gather(of_all, sides[1])
+        return [gather(of_all, side) for side in sides]
 
-    def wake(state: tuple[Array, Array]) -> tuple[Array, Array]:
-        asleep, _ = state
-        first, second = states(asleep)
-        value = jnp.zeros_like(asleep)
-        for tree, own, other in ((of_tree[0], first, second), (of_tree[1], second, first)):
-            calls = jnp.where(met & (own >= 0) & (other < 0), other, 0)
-            value = jnp.minimum(value, jnp.min(jnp.where(tree, calls[:, None], 0), axis=0))
-        new = woken(asleep, together, value)
-        return new, jnp.any(new != asleep)
+    def calls(own: list[Array]) -> list[Array]:
+        """What calls the trees of both sides [k] that sleep: the state of the other one that is awake; else 0."""
+        sleeps = [met & (side < m.ntree) & (x >= 0) for side, x in zip(sides, own)]
+        return [jnp.where(s, jnp.minimum(x, 0), 0) for s, x in zip(sleeps, reversed(own))]
 
-    asleep, _ = lax.while_loop(lambda state: state[1], wake, (d.tree_asleep, jnp.ones((), bool)))
-    first, second = states(asleep)
+    def called(own: list[Array]) -> Array:
+        return jnp.any(jnp.minimum(*calls(own)) < 0)
+
+    def wake(state: tuple[Array, list[Array]]) -> tuple[Array, list[Array]]:
+        of_tree = jnp.concatenate(sides)[:, None] == np.arange(m.ntree, dtype=np.int32)[None]
+        value = jnp.min(jnp.where(of_tree, jnp.concatenate(calls(state[1]))[:, None], 0), axis=0)
+        asleep = woken(state[0], value)
+        return asleep, states(asleep)
+
+    start = d.tree_asleep, states(d.tree_asleep)
+    asleep, (first, second) = lax.while_loop(lambda state: called(state[1]), wake, start)
     return found._replace(dist=jnp.where((first < 0) | (second < 0), found.dist, NO_CONTACT)), asleep
 
 

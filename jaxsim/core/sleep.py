@@ -5,12 +5,19 @@ one that sleeps it is the next tree of the cycle of those that fell asleep toget
 it fell asleep alone.
 """
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
 Array = jax.Array
+
+
+def only_if(needed: Array, change: Callable[[Array], Array], x: Array) -> Array:
+    """`change(x)` where it is needed [], else x: a loop of one round, of none where no world of a batch needs it."""
+    return lax.while_loop(lambda state: state[1], lambda state: (change(state[0]), jnp.zeros((), bool)), (x, needed))[0]
 
 
 def linked(links: Array) -> Array:
@@ -33,14 +40,16 @@ def cycles(asleep: Array) -> Array:
     return linked(asleep[:, None] == np.arange(asleep.shape[0], dtype=np.int32)[None])
 
 
-def woken(asleep: Array, together: Array, value: Array) -> Array:
+def woken(asleep: Array, value: Array) -> Array:
     """tree_asleep [ntree] after waking trees, and all that sleep in a cycle with them.
 
     Args:
         asleep: before.
-        together: [ntree, ntree] from `cycles`.
-        value: [ntree] what trees are woken to, negative; 0 where they are left alone.
+        value: [ntree] what trees that sleep are woken to, negative; 0 where they are left alone.
     """
-    reached = jnp.min(jnp.where(together, value[None], 0), axis=1)
-    awake = jnp.minimum(asleep, value)
-    return jnp.where(asleep < 0, awake, jnp.where(reached < 0, reached, asleep))
+
+    def wake(asleep: Array) -> Array:
+        reached = jnp.min(jnp.where(cycles(asleep), value[None], 0), axis=1)
+        return jnp.where(reached < 0, reached, asleep)
+
+    return only_if(jnp.any(value < 0), wake, asleep)

@@ -18,7 +18,7 @@ from jaxsim.constraint.rows import Rows, count_rows
 from jaxsim.core.data import Data
 from jaxsim.core.enums import AWAKE, DisableBit, EqType, JointType, ObjType, SensorType, SleepPolicy, TrnType
 from jaxsim.core.model import Model
-from jaxsim.core.sleep import cycles, linked, woken
+from jaxsim.core.sleep import cycles, linked, only_if, woken
 from jaxsim.core.topology import Topology, per_topology
 from jaxsim.stages.intermediate import Intermediate
 
@@ -32,9 +32,9 @@ def disturbed(m: Model, d: Data) -> Data:
     """Wake the trees that people moved, or push (mj_wake)."""
     if not m.nsleep:
         return d
-    t = m.topology
-    moved = _any_of(t, _coordinates(t), d.qpos != d.qpos_asleep) | ~_may_sleep(m, d, jnp.zeros_like(m.opt.timestep))
-    return _woken(d, _if(moved & (d.tree_asleep >= 0)))
+    moved = _any_of(_members(m.topology, "coordinate"), d.qpos != d.qpos_asleep)
+    pushed = ~_may_sleep(m, d, jnp.zeros_like(m.opt.timestep))
+    return _woken(d, _if((moved | pushed) & (d.tree_asleep >= 0)))
 
 
 def woken_by_tendons(m: Model, d: Data) -> Data:
@@ -129,15 +129,20 @@ def fallen_asleep(m: Model, d: Data, mid: Intermediate) -> Array:
     """tree_asleep [ntree] at the end of a step: one more slow step of the slow ones, and the cycles of new sleepers."""
     before, slow = d.tree_asleep, _may_sleep(m, d, m.opt.sleep_tolerance)
     count = jnp.where(before >= 0, before, jnp.where(slow, jnp.minimum(before + 1, -1), AWAKE))
-    together, ready = linked(_touching(m, d, mid)), count == -1
+    ready = count == -1
     if m.opt.disables(DisableBit.ISLAND):  # then MuJoCo knows no islands, and nothing changes where there are rows
         alone = jnp.where(ready, np.arange(m.ntree, dtype=np.int32), count)
         return jnp.where(count_rows(m, mid.rows) > 0, before, alone)
-    return jnp.where(jnp.all(~together | ready[None], axis=1), _next_of(together), count)
+
+    def islands(count: Array) -> Array:
+        together = linked(_touching(m, d, mid))
+        return jnp.where(jnp.all(~together | ready[None], axis=1), _next_of(together), count)
+
+    return only_if(jnp.any(ready), islands, count)
 
 
 def _woken(d: Data, value: Array) -> Data:
-    return d.replace(tree_asleep=woken(d.tree_asleep, cycles(d.tree_asleep), value))
+    return d.replace(tree_asleep=woken(d.tree_asleep, value))
 
 
 def _if(called: Array) -> Array:
@@ -157,13 +162,22 @@ def _may_sleep(m: Model, d: Data, tolerance: Array) -> Array:
     speed = m.dof_length * jnp.abs(d.qvel)
     fast = (d.qvel != 0) & (speed >= tolerance)
     pushed = jnp.any(d.xfrc_applied != 0, axis=1)
-    pulled = _any_of(t, m.dof_treeid, fast | (d.qfrc_applied != 0))
-    return ~_any_of(t, m.body_treeid, pushed) & ~pulled & ~np.isin(m.tree_sleep_policy, NEVER)
+    pulled = _any_of(_members(t, "dof"), fast | (d.qfrc_applied != 0))
+    return ~_any_of(_members(t, "body"), pushed) & ~pulled & ~np.isin(m.tree_sleep_policy, NEVER)
 
 
-def _any_of(t: Topology, tree: np.ndarray, flags: Array) -> Array:
-    """[ntree] whether any of the flags [n] of each tree is set, for the tree [n] of each."""
-    return jnp.any((tree[None] == np.arange(t.ntree)[:, None]) & flags[None], axis=1)
+def _any_of(members: np.ndarray, flags: Array) -> Array:
+    """[ntree] whether any of the flags [n] is set that are of each tree, from `_members`."""
+    return jnp.any(take(flags, members.ravel()).reshape(members.shape), axis=1)
+
+
+@per_topology
+def _members(t: Topology, kind: str) -> np.ndarray:
+    """[ntree, most] the bodies, dofs or coordinates of each tree; the first again where it has fewer."""
+    tree = {"body": t.body_treeid, "dof": t.dof_treeid, "coordinate": _coordinates(t)}[kind]
+    found = [np.flatnonzero(tree == i) for i in range(t.ntree)]
+    most = max(map(len, found))
+    return np.array([[*x, *[x[0]] * (most - len(x))] for x in found])
 
 
 def _touching(m: Model, d: Data, mid: Intermediate) -> Array:
