@@ -131,6 +131,7 @@ def leaving_out(m: Model, without: tuple[str, ...]) -> Model:
 def refused(m: Model) -> list[str]:
     """What of a model is not simulated, a sentence each; empty where it all is."""
     sizes = {"nmocap": "mocap bodies", "nplastic": "springs that yield", "nhistory": "delays"}
+    sizes["nsleep"] = "trees that may sleep"
     found = [f"{getattr(m, name)} {what}" for name, what in sizes.items() if getattr(m, name)]
     if any(part is not None for part in m.extension):
         found.append("functions given to js.extend")

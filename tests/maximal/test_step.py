@@ -12,6 +12,7 @@ import pytest
 import jaxsim as js
 from jaxsim import maximal
 from jaxsim import models as bundled
+from jaxsim.core.enums import EnableBit
 from jaxsim.maximal import elimination, equations, factor, forces, solve
 
 ALL = ("contact", "limit", "frictionloss")
@@ -201,3 +202,6 @@ def test_what_is_not_simulated_is_named():
     with pytest.raises(ValueError, match=r"moving surfaces.*surfaces that stick.*actuators that make bodies stick"):
         maximal.from_model(sticky)
     maximal.from_model(sticky, without=("contact",))
+    flags = model.opt.enableflags | EnableBit.SLEEP
+    with pytest.raises(ValueError, match="1 trees that may sleep"):
+        maximal.from_model(model.replace(opt=model.opt.replace(enableflags=flags)), without=ALL)
