@@ -203,5 +203,5 @@ def test_what_is_not_simulated_is_named():
         maximal.from_model(sticky)
     maximal.from_model(sticky, without=("contact",))
     flags = model.opt.enableflags | EnableBit.SLEEP
-    with pytest.raises(ValueError, match="1 trees that may sleep"):
+    with pytest.raises(ValueError, match="2 trees that may sleep"):
         maximal.from_model(model.replace(opt=model.opt.replace(enableflags=flags)), without=ALL)
