@@ -121,7 +121,8 @@ def _options(m: Model) -> Iterator[tuple[str, int, str]]:
             flag = bit.name.lower()
             yield "option", 0, f'enable flag {flag} is not simulated; write <flag {flag}="disable"/>'
     if o.enables(EnableBit.SLEEP) and np.any(m.eq_type == EqType.TENDON):
-        yield "option", 0, "enable flag sleep is not simulated with equalities of tendons, nor by MuJoCo"
+        sentence = "enable flag sleep is not simulated with equalities of tendons, nor by MuJoCo"
+        yield "option", 0, f'{sentence}; write <flag sleep="disable"/>'
     if m.nflex:
         yield "model", 0, "flexes are not simulated; remove every <flex>"
     if m.nplugin:  # of an mjModel only: the compiler turns those that it knows into fields of their own
