@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxsim.core.data import INPUTS, INTEGRATION_STATE, Data, make_data
+from jaxsim.core.data import ASLEEP, INPUTS, INTEGRATION_STATE, Data, make_data
 from jaxsim.core.fields import MODEL_REAL, OPTION_INT, OPTION_OWN, OPTION_REAL, SIZES, STAT_REAL, STATIC
 from jaxsim.core.model import Model
 from jaxsim.step import forward, step
@@ -119,11 +119,12 @@ class Comparison:
         """Our Data in the state of theirs."""
         data = make_data(self.model)
         values = {}
-        for name in (*INTEGRATION_STATE, *INPUTS):
+        sleeps = ("tree_asleep",) if self.model.nsleep else ()
+        for name in (*(n for n in (*INTEGRATION_STATE, *INPUTS) if n not in ASLEEP), *sleeps):
             like = getattr(data, name)
             # a copy: a jax array on the CPU may share the memory, which the next step overwrites
             values[name] = jnp.asarray(np.array(getattr(self.theirs, name)).reshape(like.shape), like.dtype)
-        return data.replace(**values)
+        return data.replace(**values, **({"qpos_asleep": values["qpos"]} if sleeps else {}))
 
     def diverged(self) -> bool:
         """Whether MuJoCo C itself left all bounds, so that nothing can be compared."""
