@@ -6,7 +6,7 @@ import pytest
 
 import jaxsim as js
 from jaxsim import models
-from jaxsim.checks.parity import NOT_COMPARED, field_errors
+from jaxsim.checks.parity import NOT_COMPARED, Comparison, field_errors
 from jaxsim.core.fields import MODEL_REAL, OPTION_INT, OPTION_REAL, SIZES, STAT_REAL, STATIC
 from jaxsim.core.model import Model
 
@@ -55,3 +55,14 @@ def test_custom_texts_and_hulls():
     assert errors["text_data"] == errors["mesh_polyvert"] == 0
     wrong = field_errors(altered(model, text_data=b"no\x00", mesh_polyvert=np.roll(model.mesh_polyvert, 1)), mj)
     assert wrong["text_data"] == "differs" and wrong["mesh_polyvert"] > 0.1
+
+
+def test_what_sleeps_is_compared_where_it_is_awake():
+    """A box that has fallen asleep, where MuJoCo's forces are those of before, and a pendulum that never does."""
+    xml = """<mujoco><option><flag sleep="enable"/></option><worldbody><geom type="plane" size="1 1 1"/>
+      <body pos="0 0 .0999"><freejoint/><geom type="box" size=".1 .1 .1"/></body>
+      <body pos="0 1 1" sleep="never"><joint axis="1 0 0"/><geom size=".1" pos="0 0 -.5"/></body></worldbody></mujoco>"""
+    both = Comparison(js.load(xml), mujoco.MjModel.from_xml_string(xml))
+    errors = both.stage_errors()
+    assert (both.theirs.tree_asleep >= 0).tolist() == [True, False]
+    assert max(errors.values()) < 1e-12 and max(both.rollout_errors(3)) < 1e-12
