@@ -11,7 +11,7 @@ from jaxsim.collision.slots import fixed_pairs, pairs_of
 from jaxsim.core.data import Data
 from jaxsim.core.enums import AWAKE
 from jaxsim.core.model import Model
-from jaxsim.core.sleep import woken
+from jaxsim.core.sleep import body_trees, woken
 
 Array = jax.Array
 
@@ -26,7 +26,7 @@ def roused(m: Model, d: Data, found: Candidates, pair: Array | None) -> tuple[Ca
 
     def states(asleep: Array) -> list[Array]:
         """What tree_asleep says of both sides [k]: of what has no tree 0, or AWAKE where people move it."""
-        of_all = jnp.concatenate([asleep, jnp.asarray([0, AWAKE], jnp.int32)])
+        of_all = jnp.concatenate([asleep, jnp.asarray([AWAKE, 0], jnp.int32)])
         return [gather(of_all, side) for side in sides]
 
     def calls(own: list[Array]) -> list[Array]:
@@ -49,10 +49,9 @@ def roused(m: Model, d: Data, found: Candidates, pair: Array | None) -> tuple[Ca
 
 
 def _sides(m: Model, pair: Array | None) -> list[Array]:
-    """The trees [k] of both geoms of each candidate; ntree: it never moves, ntree + 1: people move it."""
+    """The trees [k] of both geoms of each candidate; ntree: people move it, ntree + 1: it never moves."""
     pairs, codes = pairs_of(m), []
-    moved = np.asarray(m.body_mocapid)[m.body_rootid] >= 0
-    of_body = np.where(m.body_treeid >= 0, m.body_treeid, np.where(moved, m.ntree + 1, m.ntree)).astype(np.int32)
+    of_body = np.where(body_trees(m.topology) < 0, m.ntree + 1, body_trees(m.topology)).astype(np.int32)
     for geom in (pairs.geom1, pairs.geom2):
         code = of_body[m.geom_bodyid[geom]]
         codes.append(jnp.asarray(code[fixed_pairs(m)]) if pair is None else gather(jnp.asarray(code), pair))

@@ -179,7 +179,7 @@ def fill_slots(
 
 
 def contact_buffer(m: Model, d: Data, slots: ContactSlots | None) -> Data:
-    """Write `data.contact` [nconmax], active contacts first, `ncon` [], and the overflow warning."""
+    """Write `data.contact` [nconmax], active contacts first, `ncon` [], whom they woke, and the overflow warning."""
     if slots is None:
         return d.replace(contact=empty_contact(m), ncon=jnp.zeros((), jnp.int32))
     # with contacts in slots 1 and 3 of 4 the order is 1 3 4 4: two places of the buffer are idle

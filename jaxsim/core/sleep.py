@@ -12,7 +12,16 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jaxsim.core.topology import Topology, per_topology
+
 Array = jax.Array
+
+
+@per_topology
+def body_trees(t: Topology) -> np.ndarray:
+    """[nbody] the tree of each body: ntree where people move it (mocap), and it never sleeps; -1 if it never moves."""
+    moved = np.asarray(t.body_mocapid)[t.body_rootid] >= 0
+    return np.where(t.body_treeid >= 0, t.body_treeid, np.where(moved, t.ntree, -1)).astype(np.int32)
 
 
 def only_if(needed: Array, change: Callable[[Array], Array], x: Array) -> Array:

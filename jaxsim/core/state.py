@@ -36,7 +36,7 @@ def get_state(data: Data, sig: int | None = None) -> dict[str, Array] | Array:
 
     Returns:
         {"qpos": [..., nq], ...}, the integration state and the inputs; with `sig`, a vector [..., state_size].
-        Stepping goes on from it bit for bit.
+        Stepping goes on from it bit for bit; but vectors, as MuJoCo's, do not hold which trees sleep.
     """
     if sig is None:
         return {name: getattr(data, name) for name in (*INTEGRATION_STATE, *INPUTS)}

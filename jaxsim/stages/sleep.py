@@ -18,7 +18,7 @@ from jaxsim.constraint.rows import Rows, count_rows
 from jaxsim.core.data import Data
 from jaxsim.core.enums import AWAKE, DisableBit, EqType, JointType, ObjType, SensorType, SleepPolicy, TrnType
 from jaxsim.core.model import Model
-from jaxsim.core.sleep import cycles, linked, only_if, woken
+from jaxsim.core.sleep import body_trees, cycles, linked, only_if, woken
 from jaxsim.core.topology import Topology, per_topology
 from jaxsim.stages.intermediate import Intermediate
 
@@ -253,13 +253,12 @@ def _joining(t: Topology) -> np.ndarray:
 
 
 def _tree_of(t: Topology, kind: int, element: int) -> int:
-    """The tree of an element: ntree where people move it, -1 where it never moves."""
-    body = element
-    if kind not in (ObjType.BODY, ObjType.XBODY):
-        owner = {ObjType.JOINT: "jnt", ObjType.GEOM: "geom", ObjType.SITE: "site", ObjType.CAMERA: "cam"}[ObjType(kind)]
-        body = int(getattr(t, f"{owner}_bodyid")[element])
-    by_hand = t.body_mocapid[t.body_rootid[body]] >= 0
-    return int(t.body_treeid[body]) if t.body_treeid[body] >= 0 else t.ntree if by_hand else -1
+    """The tree of an element as of its body in `body_trees`; -1 too for what has no body."""
+    if kind in (ObjType.BODY, ObjType.XBODY):
+        return int(body_trees(t)[element])
+    owner = {ObjType.JOINT: "jnt", ObjType.GEOM: "geom", ObjType.SITE: "site", ObjType.CAMERA: "cam"}
+    bodies = {k: getattr(t, f"{name}_bodyid") for k, name in owner.items()}
+    return int(body_trees(t)[bodies[ObjType(kind)][element]]) if kind in bodies else -1
 
 
 def _trees_of(t: Topology, kind: int, element: int) -> list[int]:

@@ -119,7 +119,7 @@ def _rest(model, steps=60):
     return data, step
 
 
-@pytest.mark.parametrize("integrator", ["Euler", "RK4", "implicit"])
+@pytest.mark.parametrize("integrator", ["Euler", "RK4", "implicit", "discrete"])
 def test_what_sleeps_stays_where_it_is(integrator):
     """Bit by bit; in MuJoCo, what sleeps under RK4 wakes at once, as its quaternions are normalised again."""
     model = js.load(PAIR.format(f' integrator="{integrator}"', 0.4))
@@ -182,7 +182,7 @@ def test_the_hard_law_lets_sleep():
     assert (fallen.tree_asleep < 0).all() and np.isfinite(fallen.qpos).all()
 
 
-def test_many_trees(rng):
+def test_many_trees():
     """A row of thirty boxes, whose matrices are kept tree by tree and whose pairs come from tiles."""
     boxes = "".join(f'<body pos="{0.3 * i} 0 .0999">{BOX}</body>' for i in range(30))
     xml = f"""<mujoco><option tolerance="1e-14"><flag sleep="enable"/></option><worldbody><geom type="plane" size="9 9 .1"/>{boxes}
@@ -200,6 +200,35 @@ def test_many_trees(rng):
         if i == 39:
             assert data.tree_asleep.tolist() == list(range(31))
     assert np.flatnonzero(data.tree_asleep < 0).tolist() == [0, 30]
+
+
+def test_without_islands():
+    """Nothing comes nearer to sleep while anything is constrained: one of two boxes is pressed to the floor for a while."""
+    xml = f"""<mujoco><option gravity="0 0 0"><flag island="disable" sleep="enable"/></option>
+      <worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 2">{BOX}</body><body pos="1 0 .101">{BOX}</body>
+      </worldbody></mujoco>"""
+    mj, model = mujoco.MjModel.from_xml_string(xml), js.load(xml)
+    d, data, step = mujoco.MjData(mj), js.make_data(model), jax.jit(js.step)
+    pressed, free = [], []
+    for i in range(60):
+        force = -200.0 if 2 <= i < 20 else 0.0
+        d.xfrc_applied[2, 2], data = force, data.replace(xfrc_applied=data.xfrc_applied.at[2, 2].set(force))
+        data = step(model, data)
+        mujoco.mj_step(mj, d)
+        np.testing.assert_array_equal(data.tree_asleep, d.tree_asleep, f"step {i}")
+        (pressed if d.nefc else free).append(int(d.tree_asleep[0]))
+    assert len(pressed) > 5 and len(set(pressed)) == 1 and pressed[0] < -1 and free[-1] == 0
+
+
+def test_a_pad_that_sleeps():
+    """Sensors of what has no body of its own, such as a mesh, go by the geom."""
+    xml = """<mujoco><option><flag sleep="enable"/></option><asset><mesh name="m" vertex="0 0 0 .1 0 0 0 .1 0 0 0 .1"/></asset>
+      <worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 1" gravcomp="1"><freejoint/>
+      <geom name="pad" type="mesh" mesh="m"/></body></worldbody>
+      <sensor><tactile mesh="m" geom="pad"/></sensor></mujoco>"""
+    model = js.load(xml)
+    final, _ = js.rollout(model, js.make_data(model), jnp.zeros((14, 0)))
+    assert final.tree_asleep.tolist() == [0] and np.isfinite(final.sensordata).all()
 
 
 def test_what_is_refused():
