@@ -14,7 +14,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from jaxsim.collision.broadphase import Tiles, blocks_of, tiles
-from jaxsim.collision.height_field import window
+from jaxsim.collision.height_field import windows
 from jaxsim.collision.pairs import FLAT, Pairs, candidate_pairs, default_nconmax, groups, heaped_linkages
 from jaxsim.collision.user import Kinds, collider_of
 from jaxsim.core.enums import ContactLaw, GeomType
@@ -70,7 +70,7 @@ def with_budgets(
     law = m.opt.contact
     scale, pairs = FARTHER if law == ContactLaw.DISTANT else 1, 1 if law == ContactLaw.SOFT else BESIDES
     least = max(_with_spare(expected), SOONEST if law.rigid else 0)
-    usual = default_nconmax(t, flags, int(m.opt.sdf_initpoints), least, scale)
+    usual = default_nconmax(t, flags, int(m.opt.sdf_initpoints), _under(m), least, scale)
     contacts = int(given.get(CONTACTS, usual))
     budgets = _possible(t, flags, contacts, near or {}, pairs) | _of_fields(m, given)
     for name, value in given.items():
@@ -131,14 +131,26 @@ def _around(pairs: Pairs) -> int:
     return max(int(min(few, SIDES) * many ** (2 / 3)), many // 2)
 
 
+def _over_fields(m: Model) -> list[tuple[Kinds, Pairs]]:
+    """The pairs of height fields by the types of the two."""
+    pairs = candidate_pairs(m.topology, int(m.opt.disableflags))
+    return [(k, pairs.rows(index)) for k, index in groups(pairs, m.topology) if k[0] == GeomType.HFIELD]
+
+
+def _under(m: Model) -> np.ndarray:
+    """How many cells [ngeom] of a height field may be under each geom that meets one; 0 under the others."""
+    cells = np.zeros(m.ngeom, int)
+    for _, pairs in _over_fields(m):
+        np.maximum.at(cells, pairs.geom2, windows(m, pairs, 0.0) ** 2)
+    return cells
+
+
 def _of_fields(m: Model, given: Mapping[str, int]) -> dict[str, int]:
     """The budgets of height fields: of half the geoms all that can be under them."""
-    flags = int(m.opt.disableflags)
-    pairs = candidate_pairs(m.topology, flags)
-    parts = [(k, pairs.rows(index)) for k, index in groups(pairs, m.topology) if k[0] == GeomType.HFIELD]
+    parts = _over_fields(m)
     if not parts:
         return {}
-    width = int(given.get(CELLS, max(window(m, members, _ahead(m)) for _, members in parts)))
+    width = int(given.get(CELLS, max(windows(m, members, _ahead(m)).max() for _, members in parts)))
     each = 2 * width * width
     return {CELLS: width} | {group_name(k): each * min(len(x), max(4, len(x) // 2)) for k, x in parts}
 

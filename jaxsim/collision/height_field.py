@@ -57,14 +57,14 @@ class _Under(NamedTuple):
     height: Array  # [p, w + 1, w + 1] m, of the corners
 
 
-def window(m: Model, pairs: Pairs, ahead: float) -> int:
-    """How many cells along a side the largest of the geoms can have under it, and `ahead` (m) around it."""
+def windows(m: Model, pairs: Pairs, ahead: float) -> np.ndarray:
+    """How many cells along a side each of the geoms [p] can have under it, and `ahead` (m) around it."""
     field, size = m.geom_dataid[pairs.geom1], np.asarray(m.hfield_size)
     cell = 2 * size[field, :2] / (np.stack([m.hfield_ncol, m.hfield_nrow], axis=1)[field] - 1)
     margin = np.asarray(m.geom_margin) + np.asarray(m.geom_gap)
     radius = np.asarray(m.geom_rbound)[pairs.geom2] + margin[pairs.geom1] + margin[pairs.geom2] + ahead
     span = np.floor(2 * radius / cell.min(axis=1)).astype(int) + 2
-    return int(max(np.minimum(span, np.maximum(m.hfield_nrow, m.hfield_ncol)[field] - 1)))
+    return np.minimum(span, np.maximum(m.hfield_nrow, m.hfield_ncol)[field] - 1)
 
 
 def prisms(m: Model, d: Data, pairs: Pairs, reach: Array, served: Library, width: int, size: int) -> Prisms:

@@ -8,6 +8,7 @@ from jaxsim.collision.user import Kinds, collider_of, collides, numbered
 from jaxsim.core.enums import DisableBit, GeomType, JointType
 from jaxsim.core.topology import Topology, per_topology
 
+MOST_ON_FIELD = 50  # contacts of a geom with a height field (mjMAXCONPAIR)
 FLAT = (GeomType.PLANE, GeomType.HFIELD)  # types without a centre; they do not meet each other
 
 
@@ -174,9 +175,9 @@ _HEAPED = {GeomType.SPHERE: 3.3, GeomType.CAPSULE: 4, GeomType.ELLIPSOID: 4}
 
 
 def _most(t: Topology, kinds: Kinds, sdf_initpoints: int) -> int:
-    """The most contacts of two geoms (mjMAXCONPAIR with a height field)."""
+    """The most contacts of two geoms."""
     if kinds[0] == GeomType.HFIELD:
-        return 50
+        return MOST_ON_FIELD
     return collider_of(t, kinds, sdf_initpoints)[1]
 
 
@@ -203,10 +204,13 @@ def heaped_linkages(t: Topology, disableflags: int) -> np.ndarray:
     return np.unique(root[(root[:, 0] != root[:, 1]) & np.all(floats[root], axis=1)])
 
 
-def default_nconmax(t: Topology, disableflags: int, sdf_initpoints: int, least: int = 0, scale: float = 1) -> int:
+def default_nconmax(
+    t: Topology, disableflags: int, sdf_initpoints: int, under: np.ndarray, least: int = 0, scale: float = 1
+) -> int:
     """Slots of the contact buffer: every possible contact if they are few, else what the geoms typically have.
 
-    `least` are wanted in any case, but never more than are possible; `scale` times of what is typical.
+    `under` [ngeom] are the cells of height fields that may be under a geom. `least` are wanted in any case, but never
+    more than are possible; `scale` times of what is typical.
     """
     pairs = candidate_pairs(t, disableflags)
     if not len(pairs):
@@ -225,6 +229,8 @@ def default_nconmax(t: Topology, disableflags: int, sdf_initpoints: int, least: 
     share = np.where((share == 1.0) & np.isin(moving, over_field), 2.0, share)
     kinds = [GeomType(int(k)) for k in t.geom_type[moving]]
     typical = np.array([s * (heaped if free else each).get(k, 8) for s, free, k in zip(share, loose, kinds)])
+    # what is dropped on fine ground sinks into many prisms at once; of a linkage few geoms do at the same time
+    typical = np.where(loose, np.maximum(typical, np.minimum(under[moving], MOST_ON_FIELD)), typical)
     crossed, bodies = _crossed(pairs, t)
     usual = 6 + typical.sum()
     if crossed > LEAST:

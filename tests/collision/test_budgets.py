@@ -207,6 +207,20 @@ def test_boxes_on_a_height_field_have_the_same_room_in_bodies_of_one_and_of_seve
     assert single == several == 6 + 12 * 2 * 8 and flat == 6 + 12 * 8
 
 
+@pytest.mark.parametrize(
+    "geom", ['type="box" size=".3 .2 .1"', 'type="ellipsoid" size=".3 .2 .1"', 'type="cylinder" size=".2 .1"']
+)
+def test_what_is_dropped_on_fine_ground_has_room_for_as_many_prisms_as_in_mujoco(geom):
+    scene = f"""<mujoco><asset><hfield name="f" nrow="30" ncol="30" size="1 1 .1 .1"/></asset><worldbody>
+      <geom type="hfield" hfield="f"/><body pos="0 0 .5"><freejoint/><geom {geom}/></body></worldbody></mujoco>"""
+    reference = mujoco.MjModel.from_xml_string(scene)
+    state, most = mujoco.MjData(reference), 0
+    for _ in range(400):
+        mujoco.mj_step(reference, state)
+        most = max(most, state.ncon)
+    assert 40 < most <= js.load(scene).nconmax == 50
+
+
 def test_heaps_have_room_beside_walls_and_for_near_meshes():
     """Of a rare kind, as many as lie against a single wall; of meshes, more pairs than touch."""
     corners = "0 0 0 .1 0 0 0 .1 0 0 0 .1"
