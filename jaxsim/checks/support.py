@@ -46,7 +46,6 @@ SIMULATED: dict[str, tuple[type[IntEnum], tuple[IntEnum, ...], str]] = {
     "sensor_type": (SensorType, SUPPORTED_SENSORS, "sensor"),
 }  # fmt: skip
 REFUSED_FLAGS = (
-    EnableBit.DIAGEXACT,
     EnableBit.IPC,
     EnableBit.SPECULATIVE,
 )

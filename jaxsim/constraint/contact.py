@@ -1,5 +1,6 @@
 """Contact rows: Jacobian, regularisation and reference in the contact frame (mj_instantiateContact)."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -97,8 +98,10 @@ def contact_velocity(motion: ContactMotion, x: Array) -> Array:
     return sum(parts[1:], parts[0]).reshape(-1)
 
 
-def contact_rows(m: Model, d: Data, slots: ContactSlots) -> ContactRows:
+def contact_rows(m: Model, d: Data, slots: ContactSlots, weigh: Callable[[Array], Array] | None = None) -> ContactRows:
     """Rows of all contacts: J [n, dim, nv], D and aref [n, dim] per axis of the contact frames of n slots.
+
+    `weigh` is that of `make_constraint`.
 
     A pyramid edge is normal +- friction_i * axis_i, so its aref is the same combination of the axes' aref.
     """
@@ -140,11 +143,16 @@ def contact_rows(m: Model, d: Data, slots: ContactSlots) -> ContactRows:
     normal = -imp.stiffness * imp.imp * pos
     damping = jnp.broadcast_to(imp.damping[:, None], velocity.shape)
     mu = p.friction[:, 0] / jnp.sqrt(jnp.maximum(m.opt.impratio, MINVAL))
+    edged = condim > 1 if m.opt.cone == Cone.PYRAMIDAL else jnp.zeros_like(condim, bool)
+    weight = p.invweight
+    if weigh is not None:
+        axes = contact_jacobian(_of_dofs(m.topology, motion)) if J is None else J
+        weight = _weight(weigh, axes, jnp.where(edged, p.friction[:, 0], 0))
     if m.opt.cone == Cone.ELLIPTIC:
         damping = _friction_damping(m, damping, bare, p.solreffriction, p.solimp)
-        D = _elliptic_D(m, imp.imp, p.invweight, p.friction, dim, softer)
+        D = _elliptic_D(m, imp.imp, weight, p.friction, dim, softer)
     else:
-        D = _pyramidal_D(imp.imp, p.invweight, p.friction, mu, condim, softer)[:, None] * jnp.ones((1, dim), pos.dtype)
+        D = _pyramidal_D(imp.imp, weight, p.friction, mu, edged, softer)[:, None] * jnp.ones((1, dim), pos.dtype)
     live = np.arange(dim, dtype=np.int32)[None] < condim[:, None]
     D = jnp.where(live, D, 0)
     if m.haspivots:
@@ -235,13 +243,19 @@ def adhesion_force(t: Topology, rows: ContactRows) -> Array:
     return normal_forces(t, rows, -rows.adhesion)
 
 
+def _weight(weigh: Callable[[Array], Array], J: Array, friction: Array) -> Array:
+    """[n] of contacts with J [n, dim, nv] what their normals weigh, or their first edges beside 1 + friction^2 [n]."""
+    along = J[:, 0] if J.shape[1] == 1 else J[:, 0] + friction[:, None] * J[:, 1]
+    return weigh(along) / (1 + friction * friction)
+
+
 def _pyramidal_D(
-    imp: Array, translation: Array, friction: Array, mu: Array, condim: Array, softer: Array | None
+    imp: Array, translation: Array, friction: Array, mu: Array, edged: Array, softer: Array | None
 ) -> Array:
     """1/R of the edges, or of the normal where the contact is frictionless."""
     fri = friction[:, 0]
     edge = regularization(imp, translation + fri * fri * translation, softer)
-    return jnp.where(condim > 1, 1 / (2 * mu * mu * edge), 1 / regularization(imp, translation, softer))
+    return jnp.where(edged, 1 / (2 * mu * mu * edge), 1 / regularization(imp, translation, softer))
 
 
 def _elliptic_D(m: Model, imp: Array, translation: Array, friction: Array, dim: int, softer: Array | None) -> Array:
@@ -299,11 +313,13 @@ def body_motion(m: Model, d: Data, slots: ContactSlots, dim: int) -> BodyMotion:
 
 def written_out(t: Topology, rows: ContactRows) -> Array:
     """J [n, dim, nv], also where trees are many."""
-    if rows.J is not None:
-        return rows.J
-    moves = jnp.asarray(ancestor(t), rows.D.dtype)
-    sides = tuple(gather(moves, body) for body in rows.motion.bodies)
-    return contact_jacobian(ContactMotion(rows.motion.cdof, rows.motion.wrenches, sides))
+    return contact_jacobian(_of_dofs(t, rows.motion)) if rows.J is None else rows.J
+
+
+def _of_dofs(t: Topology, motion: BodyMotion) -> ContactMotion:
+    """The same motion by which dofs move the two bodies."""
+    moves = jnp.asarray(ancestor(t), motion.cdof.dtype)
+    return ContactMotion(motion.cdof, motion.wrenches, tuple(gather(moves, body) for body in motion.bodies))
 
 
 def contact_jacobian(motion: ContactMotion) -> Array:

@@ -5,10 +5,12 @@ entry +-1, then those with an explicit Jacobian. Contacts follow as blocks in th
 statically; an idle row has D = 0 and exerts no force.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from jaxsim.algebra.select import scatter_add, take
@@ -46,18 +48,22 @@ class RowValues(NamedTuple):
     contact: Array | None
 
 
-def make_constraint(m: Model, d: Data, ten_J: Array, slots: ContactSlots | None) -> Rows:
+def make_constraint(
+    m: Model, d: Data, ten_J: Array, slots: ContactSlots | None, weigh: Callable[[Array], Array] | None = None
+) -> Rows:
     """All constraint rows [n] of the current state; D and aref as in MuJoCo's makeImpedance.
 
-    aref = -B vel - K I (pos - margin), for friction rows without the spring.
+    aref = -B vel - K I (pos - margin), for friction rows without the spring. `weigh` gives the diagonal [k] of
+    J M^-1 J^T for rows J [k, nv], which D is relative to; by default it is diagApprox, of the bodies at qpos0.
     """
     table = row_table(m)
-    contact = contact_rows(m, d, slots) if slots is not None else None
+    contact = contact_rows(m, d, slots, weigh) if slots is not None else None
     if not table.blocks:
         nothing = jnp.zeros(0, d.qpos.dtype)
         return Rows(jnp.zeros((0, m.nv), d.qpos.dtype), nothing, nothing, nothing, nothing, nothing, contact)
     rows = _join([block.family.build(m, d, ten_J, block.elements) for block in table.blocks])
     J = jnp.zeros((0, m.nv), d.qpos.dtype) if rows.J is None else rows.J
+    diag = rows.diag if weigh is None else _weighed(m, J, weigh)
     zero = jnp.zeros_like(rows.pos)
     past = rows.pos if rows.margin is None else rows.pos - rows.margin
     norm = past if rows.pos_norm is None else rows.pos_norm
@@ -71,13 +77,20 @@ def make_constraint(m: Model, d: Data, ten_J: Array, slots: ContactSlots | None)
     bias = rows.bias if rows.bias is None or softer is None else rows.bias / softer
     return Rows(
         J=J,
-        D=jnp.where(rows.active, 1 / regularization(imp.imp, rows.diag, softer), 0),
+        D=jnp.where(rows.active, 1 / regularization(imp.imp, diag, softer), 0),
         aref=aref if bias is None else aref - bias,
         frictionloss=zero if rows.frictionloss is None else rows.frictionloss,
         pos=rows.pos,
         margin=zero if rows.margin is None else rows.margin,
         contact=contact,
     )
+
+
+def _weighed(m: Model, J: Array, weigh: Callable[[Array], Array]) -> Array:
+    """What scalar rows weigh [n]: those on single dofs, and those with J [n - nd, nv]."""
+    dofs, back = np.unique(row_table(m).dof, return_inverse=True)
+    weight = weigh(jnp.concatenate([jnp.asarray(np.eye(m.nv)[dofs], J.dtype), J]))
+    return take(weight, np.concatenate([back, len(dofs) + np.arange(len(J))]).astype(np.int32))
 
 
 def _join(families: list[ScalarRows]) -> ScalarRows:

@@ -11,7 +11,7 @@ from jaxsim.collision.slots import contact_buffer
 from jaxsim.constraint.adhesion import with_adhesion
 from jaxsim.constraint.rows import adhesion_of, make_constraint
 from jaxsim.core.data import Data
-from jaxsim.core.enums import DisableBit
+from jaxsim.core.enums import DisableBit, EnableBit
 from jaxsim.core.model import Model
 from jaxsim.dynamics.actuation import actuation
 from jaxsim.dynamics.com import Inertia, com_pos, com_vel, inertia_of, inertia_product, project_wrenches, rne
@@ -25,7 +25,7 @@ from jaxsim.dynamics.tendon_bias import with_tendon_bias
 from jaxsim.dynamics.transmission import transmission
 from jaxsim.dynamics.trees import mass_matrix
 from jaxsim.sensors.table import sensors
-from jaxsim.solvers.linear.solve import Known, solve
+from jaxsim.solvers.linear.solve import Known, solve, weights
 from jaxsim.stages.constrained import constrained_acceleration
 from jaxsim.stages.intermediate import Found, Intermediate
 from jaxsim.stages.metric import is_discrete, turned, with_metric
@@ -67,7 +67,8 @@ def position_velocity(m: Model, d: Data, known: Poses | None = None) -> tuple[Da
         d = d.replace(actuator_velocity=lax.dot(moment, d.qvel, precision=lax.Precision.HIGHEST))
     slots = collide(m, d)
     d = woken_by_equalities(m, contact_buffer(m, d, slots))
-    rows = of_awake(m, d, make_constraint(m, d, ten_J, slots))
+    weigh = functools.partial(weights, mass) if m.opt.enables(EnableBit.DIAGEXACT) else None
+    rows = of_awake(m, d, make_constraint(m, d, ten_J, slots, weigh))
     d, moment = with_adhesion(m, d, moment, slots, rows.contact)
     inertia = inertia_of(m, d, tendon_inertia(m, ten_J))
     return d, Intermediate(ten_J, mass, inertia, moment, cdof_dot, slots, rows)

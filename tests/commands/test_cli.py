@@ -99,7 +99,7 @@ def test_check_lists_every_problem_with_its_line(capsys, tmp_path):
 
 REFUSED = """
 <mujoco>
-  <option integrator="discrete" solver="PGS"><flag diagexact="enable"/></option>
+  <option integrator="discrete" solver="PGS"><flag ipc="enable"/></option>
   <worldbody><body><freejoint/><geom size=".1"/></body></worldbody>
 </mujoco>
 """
@@ -110,7 +110,7 @@ def test_check_prints_what_would_make_a_model_load(capsys, tmp_path):
     path = tmp_path / "refused.xml"
     path.write_text(REFUSED)
     code, out, _ = run(capsys, "check", path)
-    assert code == 1 and "use implicitfast" in out and '<flag diagexact="disable"/>' in out
+    assert code == 1 and "use implicitfast" in out and '<flag ipc="disable"/>' in out
     path.write_text(REFUSED.replace('"discrete"', '"implicitfast"').replace('"enable"', '"disable"'))
     assert run(capsys, "check", path)[0] == 0
 

@@ -70,6 +70,16 @@ def solve_columns(H: Array, B: Array) -> Array:
     )
 
 
+def weights(H: Matrix, J: Array) -> Array:
+    """Diagonal [n] of J H^-1 J^T for rows J [n, m] and H [m, m], dense or in blocks, differentiably."""
+    if not isinstance(H, Blocks):
+        return jnp.sum(J.T * solve_columns(H, J.T), axis=0)
+    total = jnp.zeros(len(J), J.dtype)
+    for part, own in zip(H.parts, jax.vmap(H.groups.split, out_axes=-1)(J)):
+        total = total + jnp.sum(own * jax.vmap(solve_columns)(part, own), axis=(0, 1))
+    return total
+
+
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _known(apply: Callable, x: Array, H: Matrix, factors: Any, d: Array, b: Array) -> Array:
     """x, which solves (H + diag(d)) x = b."""
