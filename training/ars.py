@@ -58,7 +58,11 @@ class Learner(linear.Search):
         keys = jax.random.split(of_worlds, pairs)
         mine = jax.random.normal(of_directions, (pairs, *state.weights.shape), state.weights.dtype)
         tried = state.weights[None] + self.config.noise * jnp.concatenate([mine, -mine])
-        scores, obs = self.episodes(state, tried, jnp.concatenate([keys, keys]))  # both ways from the same start
+        worlds = state.worlds._replace(
+            models=jax.tree.map(lambda x: jnp.concatenate([x[:pairs]] * 2), state.worlds.models)
+        )
+        # both ways in the same worlds, from the same start
+        scores, obs = self.episodes(state._replace(worlds=worlds), tried, jnp.concatenate([keys, keys]))
         ways = linear.of_all_devices(scores.total.reshape(2, pairs), 1)
         weights = state.weights + self._move(ways, linear.of_all_devices(mine))
         return self.following(state, weights, (), scores, obs, key)

@@ -33,7 +33,9 @@ class Checkpoints:
         return self._manager.latest_step()
 
     def save(self, iteration: int, state: Any) -> None:
-        """Write a state; returns when it is complete."""
+        """Write a state, in place of one of the same number; returns when it is complete."""
+        if iteration in self._manager.all_steps():
+            self._manager.delete(iteration)
         self._manager.save(iteration, args=self._args.StandardSave(_stored(state)), force=True)
 
     def restore(self, iteration: int, like: Any) -> Any:

@@ -44,7 +44,9 @@ class Found:
     quoted: bool = False
 
 
-def setting(default: Any, doc: str, *, least: float | None = None, above: float | None = None) -> Any:
+def setting(
+    default: Any, doc: str, *, least: float | None = None, above: float | None = None, most: float | None = None
+) -> Any:
     """A field of settings.
 
     Args:
@@ -52,13 +54,16 @@ def setting(default: Any, doc: str, *, least: float | None = None, above: float 
         doc: what it is, with its unit, for `--help`.
         least: the smallest value that is allowed.
         above: a value that it must exceed.
+        most: the largest value that is allowed.
     """
-    return dataclasses.field(default=default, metadata=about(doc, least=least, above=above))
+    return dataclasses.field(default=default, metadata=about(doc, least=least, above=above, most=most))
 
 
-def about(doc: str, *, least: float | None = None, above: float | None = None) -> dict[str, Any]:
+def about(
+    doc: str, *, least: float | None = None, above: float | None = None, most: float | None = None
+) -> dict[str, Any]:
     """The metadata of such a field, for one that must be given and for one whose type is not a plain one."""
-    return {"doc": doc, "least": least, "above": above}
+    return {"doc": doc, "least": least, "above": above, "most": most}
 
 
 def read(kind: type, path: Path, options: Mapping[str, str]) -> Any:
@@ -213,19 +218,26 @@ def _value(hint: Any, limits: Mapping[str, Any], name: str, found: Found, proble
         if not isinstance(found.value, list):
             problems.append(f"{found.where}: {name} is {_shown(found)}; expected a list such as [1, 2]")
             return None
+        if Ellipsis not in typing.get_args(hint) and len(found.value) != len(typing.get_args(hint)):
+            problems.append(
+                f"{found.where}: {name} has {len(found.value)} numbers; expected {len(typing.get_args(hint))}"
+            )
+            return None
         return tuple(_value(inner, limits, name, each, problems) for each in found.value)
     try:
         value = _scalar(hint, found)
     except ValueError:
         problems.append(f"{found.where}: {name} is {_shown(found)}; expected {_expected(hint, found)}")
         return None
-    least, above = limits.get("least"), limits.get("above")
+    least, above, most = (limits.get(name) for name in ("least", "above", "most"))
     if value is None:  # where that is allowed there is no number to have a bound
         return value
     if least is not None and not value >= least:
         problems.append(f"{found.where}: {name} is {value}; it must be at least {least}")
     if above is not None and not value > above:
         problems.append(f"{found.where}: {name} is {value}; it must be greater than {above}")
+    if most is not None and not value <= most:
+        problems.append(f"{found.where}: {name} is {value}; it must be at most {most}")
     return value
 
 

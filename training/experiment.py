@@ -52,7 +52,7 @@ class Experiment:
     randomise: Mapping[str, variants.Change] = field(
         default_factory=dict, metadata=about("numbers of the model that differ from world to world, by name")
     )
-    seed: int = setting(0, "of all random numbers", least=0)
+    seed: int = setting(0, "of all random numbers", least=0, most=2**31 - 1)
     devices: int = setting(0, "that share the worlds: cores of a CPU, or GPUs; 0 takes all that can", least=0)
     checkpoint_seconds: float = setting(30.0, "between checkpoints (s)", least=0)
     report_seconds: float = setting(2.0, "between reports of progress (s)", least=0)
@@ -65,7 +65,10 @@ class Experiment:
 
     def problems(self) -> list[str]:
         """What does not fit together."""
-        found = variants.problems(self.env.make(), self.randomise) if self.randomise else []
+        try:
+            found = variants.problems(self.env.make(), self.randomise)
+        except ValueError as error:
+            found = [f"env: {error}"]
         if self.devices and self.shares % self.devices:
             found.append(f"worlds is {self.worlds}: {self.devices} devices cannot share {self.shares} parts equally")
         return found

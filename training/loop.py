@@ -37,7 +37,9 @@ def train(learner: Any, config: Experiment, folder: Path) -> Any:
         latest = checkpoints.latest()
         metrics = None
         if hosts.first():
-            metrics = stack.enter_context(contextlib.closing(Metrics(folder, config.tensorboard, latest or 0)))
+            metrics = stack.enter_context(
+                contextlib.closing(Metrics(folder, config.tensorboard, latest or 0, learner.steps))
+            )
         if latest is None:
             iteration, seconds, state = 0, 0.0, program.init(config.seed)
         else:

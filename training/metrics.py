@@ -21,10 +21,11 @@ class Metrics:
         folder: where.
         tensorboard: whether to write its events too.
         iteration: reports after this one are dropped: the training continues from there.
+        steps: those of an iteration, by which TensorBoard's events are ordered.
     """
 
-    def __init__(self, folder: Path, tensorboard: bool, iteration: int = 0):
-        self._board = _board(folder, iteration) if tensorboard else None
+    def __init__(self, folder: Path, tensorboard: bool, iteration: int = 0, steps: int = 1):
+        self._board = _board(folder, iteration * steps) if tensorboard else None
         path = folder / FILE
         lines = path.read_text().splitlines() if path.exists() else []
         kept = [line for line in map(_complete, lines) if line and line["iteration"] <= iteration]
@@ -58,7 +59,7 @@ def _complete(line: str) -> dict[str, Any] | None:
         return None
 
 
-def _board(folder: Path, iteration: int) -> Any:
+def _board(folder: Path, done: int) -> Any:
     try:
         from tensorboardX import SummaryWriter
     except ModuleNotFoundError:
@@ -66,4 +67,4 @@ def _board(folder: Path, iteration: int) -> Any:
             "tensorboard is true and tensorboardX is not installed: `pip install tensorboardX`, or say "
             "`--tensorboard false`; metrics.jsonl holds the same numbers"
         ) from None
-    return SummaryWriter(str(folder / "tensorboard"), purge_step=iteration or None)
+    return SummaryWriter(str(folder / "tensorboard"), purge_step=done + 1 if done else None)

@@ -163,15 +163,15 @@ class Model(Record, ModelReals[jax.Array], Sizes, Static, Deduced):
         Args:
             field: a real field, such as "geom_friction"; fields of dofs and qpos go by the names of joints.
             pattern: a name, or a pattern such as "leg_*".
-            value: a row of the field, for all of them; or one for each, [n, ...] in their order. For one element,
-                or with [B, n, ...], axes of a batch may come in front, and the field becomes a batch.
+            value: a row of the field, for all of them; or one for each, [n, ...] in their order. For an element by its
+                name, or with [B, n, ...], axes of a batch may come in front, and the field becomes a batch.
 
         Raises:
             KeyError: there is no such field or element; the message names the closest ones.
             ValueError: `value` has another shape.
         """
-        places = model_rows(self.topology, field, pattern)
-        return self.replace(**{field: with_rows(MODEL_REAL[field], getattr(self, field), places, value)})
+        places, several = model_rows(self.topology, field, pattern), any(x in pattern for x in "*?[")
+        return self.replace(**{field: with_rows(MODEL_REAL[field], getattr(self, field), places, value, several)})
 
     def replace(self, **changes):
         """A copy with fields changed; what needs rows, forces or state that were not there at load is refused."""

@@ -91,8 +91,10 @@ def model_rows(t: Topology, field: str, pattern: str) -> np.ndarray:
     return np.concatenate([rows(t, axis, int(i)) for i in found])
 
 
-def with_rows(field: Field, old: Array, places: np.ndarray, value: Any) -> Array:
+def with_rows(field: Field, old: Array, places: np.ndarray, value: Any, several: bool) -> Array:
     """`old` [..., n, *row] with some rows changed to `value`: of one row, or [..., len(places), *row] of each.
+
+    `several` says that more than one might have been meant: then [1, *row] is of each, also where there is one.
 
     Raises:
         ValueError: `value` has another shape.
@@ -101,7 +103,7 @@ def with_rows(field: Field, old: Array, places: np.ndarray, value: Any) -> Array
     row = own[1:]
     value = jnp.asarray(value, old.dtype)
     each = (len(places), *row)
-    if len(places) > 1 and value.shape[value.ndim - len(each) :] == each and value.ndim >= len(each):
+    if (several or len(places) > 1) and value.shape[value.ndim - len(each) :] == each and value.ndim >= len(each):
         lead = value.shape[: value.ndim - len(each)]
     elif (
         value.ndim >= len(row)
@@ -111,8 +113,8 @@ def with_rows(field: Field, old: Array, places: np.ndarray, value: Any) -> Array
         lead = value.shape[: value.ndim - len(row)]
         value = value.reshape(*lead, 1, *row)
     else:
-        several = f", or {each} for the {len(places)} rows" if len(places) > 1 else ""
-        raise ValueError(f"{field.name} has rows of shape {row}, got {value.shape}: expected {row}{several}")
+        hint = f", or {each} for the {len(places)} rows" if len(places) > 1 else ""
+        raise ValueError(f"{field.name} has rows of shape {row}, got {value.shape}: expected {row}{hint}")
     lead = jnp.broadcast_shapes(lead, old.shape[: old.ndim - len(own)])
     at = (..., places, *[slice(None)] * len(row))
     return jnp.broadcast_to(old, (*lead, *own)).at[at].set(jnp.broadcast_to(value, (*lead, *each)))

@@ -185,10 +185,22 @@ def scaled(model: js.Model, action: Array) -> Array:
 
 
 def _changed(task: str, constants: type[Constants], changes: dict[str, Any]) -> Constants:
-    """The constants of a task with some changed; TypeError names the nearest of an unknown one."""
+    """The constants of a task with some changed.
+
+    Raises:
+        TypeError: one is unknown; the message names the nearest.
+        ValueError: a number of steps or iterations is less than 1, or the time step not positive.
+    """
     known = [field.name for field in dataclasses.fields(constants)]
     for name in changes:
         if name not in known:
             close = get_close_matches(name, known, 3, 0.5) or known
             raise TypeError(f"{task} has no constant {name!r}; closest: {', '.join(close)}")
-    return constants(**changes)
+    made = constants(**changes)
+    for name in ("n_substeps", "iterations", "ls_iterations"):
+        value = getattr(made, name)
+        if value is not None and value < 1:
+            raise ValueError(f"{task}: {name} is {value}; it must be at least 1")
+    if made.timestep is not None and not made.timestep > 0:
+        raise ValueError(f"{task}: timestep is {made.timestep}; it must be greater than 0")
+    return made

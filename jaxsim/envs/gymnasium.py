@@ -79,6 +79,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Observations [B, n], rewards [B], terminated [B], truncated [B] and info, for actions [B, m] in [-1, 1]."""
+        if self._state is None:
+            raise gymnasium.error.ResetNeeded("call reset() before step()")
         state = self._step(self._state, self._taken(actions))
         ended, late = state.done > 0, state.info["truncation"] > 0
         info = {name: self._given(value) for name, value in state.metrics.items()}

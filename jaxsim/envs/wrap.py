@@ -26,9 +26,8 @@ def wrap(
 
     Args:
         env: of one world.
-        episode_length: steps of the wrapped environment after which an episode is cut off; by default the
-            environment's own number.
-        action_repeat: steps of the environment for each action.
+        episode_length: steps of the environment after which an episode is cut off; by default its own number.
+        action_repeat: steps of the environment for each action; as in Brax, all of them count for the length.
         randomization_fn: gives for the model one for each world, and the axes along which they are batched
             (`envs.randomise` with its keys).
         starts: initial States that each world has; see `AutoReset`.
@@ -37,4 +36,4 @@ def wrap(
     worlds: Wrapper = Vector(env, models, axes)
     if action_repeat > 1:
         worlds = Repeat(worlds, action_repeat)
-    return AutoReset(Episode(worlds, episode_length or env.episode_length), starts)
+    return AutoReset(Episode(worlds, episode_length or env.episode_length, action_repeat), starts)

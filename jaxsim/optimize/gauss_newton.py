@@ -108,6 +108,11 @@ def fit(
         robust: whether windows that do not fit lose weight, as in `linearise`.
     """
     system, damping, failures = linearise(theta, own), FIRST_DAMPING, 0
+    if not bool(jnp.any(jnp.all(jnp.isfinite(system.residuals), axis=1))):
+        raise ValueError(
+            "in none of the windows the first guess gives finite residuals and derivatives: where windows begin the "
+            "records must be numbers, and the simulation must not blow up (shorter windows, or a nearer guess)"
+        )
     own_damping, held = jnp.full(len(own), FIRST_DAMPING, theta.dtype), own.shape[1] > 0
     history: list[float] = []
     while True:

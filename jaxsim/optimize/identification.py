@@ -13,7 +13,7 @@ from jaxsim.optimize.gauss_newton import Fit, System, fit, linearised
 from jaxsim.optimize.parameters import Parameters, Transform, parameters
 from jaxsim.optimize.trajectory import displaced, faultless
 from jaxsim.optimize.uncertainty import certainty, wider
-from jaxsim.optimize.windows import Windows, deviation, seen
+from jaxsim.optimize.windows import MEASURED, Windows, deviation, seen
 
 Array = jax.Array
 
@@ -80,8 +80,8 @@ def identify(
             same several times, in shorter windows first: each search begins where the last one ended, so that the
             long windows, which say most, begin near what they say, and not where contacts are those of the first guess.
             All but history and iterations is then of the last ones.
-        scale: standard deviations of the measurements by name, qpos [nv], qvel [nv], sensordata [nsensordata]; by
-            default those of everything recorded, so that noise of one part in a hundred of each counts alike.
+        scale: standard deviations of the measurements by name, qpos [nv], qvel [nv], sensordata [nsensordata]; of
+            what is not given, those of all that was recorded, so that noise of a hundredth of each counts alike.
         fit_start: whether the start of each window was measured with that noise too, and is to be found as well.
         robust: whether windows that do not fit the others lose their weight.
         iterations: most iterations, with each of the windows.
@@ -89,18 +89,25 @@ def identify(
 
     Returns:
         The Identified.
+
+    Raises:
+        ValueError: windows is empty, scale has an unknown name, the deviations of starts that are to be found are not
+            known, or with the first guess the simulation fails in all windows.
     """
     found = wanted if isinstance(wanted, Parameters) else parameters(model, wanted)
     in_turn = [windows] if isinstance(windows, Windows) else list(windows)
     if not in_turn:
         raise ValueError("windows is empty, expected Windows or some of them")
-    if fit_start and not all({"qpos", "qvel"} <= set(scale or x.measured) for x in in_turn):
+    unknown = set(scale or {}) - set(MEASURED)
+    if unknown:
+        raise ValueError(f"scale has {', '.join(sorted(unknown))}; expected some of {', '.join(MEASURED)}")
+    if fit_start and not all({"qpos", "qvel"} <= {*(scale or {}), *x.measured} for x in in_turn):
         raise ValueError("fit_start needs the deviations of the starts: give scale with qpos [nv] and qvel [nv]")
     theta, bounds = jnp.zeros(len(found.entries), model.qpos0.dtype), found.bounds(model)
     free, history = 2 * model.nv + model.na if fit_start else 0, []
     for cut in in_turn:
         settings = _Settings(found, cut.substeps, fit_start, robust)
-        scales = {k: jnp.asarray(v, theta.dtype) for k, v in (scale or _spread(model, cut)).items()}
+        scales = {k: jnp.asarray(v, theta.dtype) for k, v in {**_spread(model, cut), **(scale or {})}.items()}
         linearise = partial(_linearised, settings, model, cut._replace(substeps=0), scales)
         own = jnp.zeros((cut.ctrl.shape[0], free), theta.dtype)
         fitted = fit(linearise, theta, own, *bounds, iterations, tolerance, robust)
@@ -137,7 +144,7 @@ def _residuals(
         begin = displaced(model, start, dx) if settings.fit_start else start
         end, simulated = js.rollout(changed, begin, ctrl, outputs=shown, substeps=settings.substeps)
         apart = deviation(model, measured, simulated)
-        parts = [(apart[name] / scale[name][None]).reshape(-1) for name in names]
+        parts = [(jnp.where(jnp.isnan(apart[x]), 0, apart[x]) / scale[x][None]).reshape(-1) for x in names]
         if settings.fit_start:
             sizes = [scale["qpos"], scale["qvel"], jnp.ones(model.na, dx.dtype)]
             parts.append(dx / jnp.concatenate(sizes))
@@ -158,11 +165,28 @@ _SHOWN = _Shown()
 
 
 def _spread(model: js.Model, windows: Windows) -> dict[str, np.ndarray]:
-    """Standard deviations of what was recorded, and of no part less than a thousandth of the largest of its kind."""
-    zero = {name: jnp.broadcast_to(x[:1, :1], x.shape) for name, x in windows.measured.items()}
-    apart = jax.vmap(partial(deviation, model))(zero, windows.measured)
-    spread = {name: np.nanstd(np.asarray(x), axis=(0, 1)) for name, x in apart.items()}
-    return {name: np.maximum(x, 1e-3 * x.max(initial=1e-12)) for name, x in spread.items()}
+    """Standard deviations of what was recorded, and of no part less than a thousandth of the largest of its kind.
+
+    Of what was never measured it is 1, and nothing depends on it.
+    """
+    one = {name: jnp.broadcast_to(_first(np.asarray(x))[None, None], x.shape) for name, x in windows.measured.items()}
+    apart = jax.vmap(partial(deviation, model))(one, windows.measured)
+    return {name: _deviations(np.asarray(x)) for name, x in apart.items()}
+
+
+def _first(x: np.ndarray) -> Array:
+    """The first of the known numbers of each column of x [N, W, n]: [n]; NaN where there is none."""
+    rows = x.reshape(-1, x.shape[2])
+    return jnp.asarray(rows[np.isfinite(rows).argmax(axis=0), np.arange(x.shape[2])])
+
+
+def _deviations(x: np.ndarray) -> np.ndarray:
+    known = np.isfinite(x)
+    count = np.maximum(known.sum(axis=(0, 1)), 1)
+    mean = np.where(known, x, 0).sum(axis=(0, 1)) / count
+    deviation = np.sqrt((np.where(known, x - mean, 0) ** 2).sum(axis=(0, 1)) / count)
+    deviation = np.maximum(deviation, 1e-3 * deviation.max(initial=1e-12))
+    return np.where(known.any(axis=(0, 1)), deviation, 1)
 
 
 def _summary(wanted: Parameters, fitted: Fit, model: js.Model, values: np.ndarray, slopes: np.ndarray) -> Identified:

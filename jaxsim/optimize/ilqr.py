@@ -192,7 +192,8 @@ class _Problem(NamedTuple):
         success = better[best] & tried.faultless[best]
         path = jax.tree.map(lambda new, old: jnp.where(success, new[best], old), tried, search.path)
         fallen = (before - after[best] < self.settings.tolerance * (1 + jnp.abs(after[best]))) & begun
-        little = promised[0] <= self.settings.tolerance * (1 + jnp.abs(before))
+        # where no path is known yet the cost is infinite, and promises say nothing
+        little = jnp.isfinite(before) & (promised[0] <= self.settings.tolerance * (1 + jnp.abs(before)))
         nowhere = policy.sound & little & begun
         regularisation, rate = self._regularisation(search, success)
         moved = search._replace(

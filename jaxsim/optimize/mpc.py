@@ -45,7 +45,12 @@ def mpc(
 
     Returns:
         The last Data, and what was recorded, [length * every, ...].
+
+    Raises:
+        ValueError: a plan has fewer controls than are to be used.
     """
+    if not 1 <= every <= len(ctrl):
+        raise ValueError(f"every is {every}, expected 1 to {len(ctrl)}, the controls of a plan")
 
     def follow(now: tuple[js.Data, Array], key: Array) -> tuple[tuple[js.Data, Array], Any]:
         data, ctrl = now

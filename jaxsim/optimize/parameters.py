@@ -100,7 +100,7 @@ class Parameters(NamedTuple):
         return js.set_const(self._set(model, theta))
 
     def _set(self, model: js.Model, theta: Array) -> js.Model:
-        """The model with changed fields. A body's inertia changes in proportion to its mass."""
+        """The model with changed fields. A body's inertia follows its mass in proportion, unless it is wanted too."""
         for field in dict.fromkeys(e.field for e in self.entries):
             chosen = np.array([i for i, e in enumerate(self.entries) if e.field == field])
             entries = [self.entries[i] for i in chosen]
@@ -115,7 +115,9 @@ class Parameters(NamedTuple):
             changes = {field: old.reshape(-1).at[places].set(after).reshape(old.shape)}
             if field == "body_mass":
                 ratio = jnp.ones_like(old).at[places].set(after / before)
-                changes["body_inertia"] = model.body_inertia * ratio[:, None]
+                own = np.zeros(model.body_inertia.shape, bool)  # inertias that are parameters themselves
+                own.flat[[e.place for e in self.entries if e.field == "body_inertia"]] = True
+                changes["body_inertia"] = model.body_inertia * jnp.where(own, 1, ratio[:, None])
             model = model.replace(**changes)
         return model
 
@@ -153,6 +155,9 @@ def parameters(model: js.Model, wanted: Mapping[str, Transform]) -> Parameters:
         entries += _matching(model, name, transform)
     places = [(e.field, e.place, e.name if e.transform.kind == "log_cholesky" else "") for e in entries]
     twice = [e.name for e, place in zip(entries, places) if places.count(place) > 1]
+    free = {e.place for e in entries if e.field == "body_inertia.free"}  # which have the mass and all inertias
+    widths = {"body_mass": 1, "body_inertia": 3}
+    twice += [e.name for e in entries if e.field in widths and e.place // widths[e.field] in free]
     if twice:
         raise ValueError(f"given more than once: {', '.join(dict.fromkeys(twice))}")
     if not entries:

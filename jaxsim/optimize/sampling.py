@@ -121,8 +121,13 @@ def cem(
     unit = _unit(model)
 
     def update(spread: _Spread, changes: Array, prices: Array) -> _Spread:
-        chosen = changes[lax.top_k(-prices, elites)[1]]
-        return _Spread(chosen.mean(0), jnp.maximum(chosen.std(0), least_noise * unit[None]))
+        cheapest, which = lax.top_k(-prices, elites)
+        counts, chosen = jnp.isfinite(cheapest)[:, None, None], changes[which]
+        number = jnp.maximum(jnp.sum(counts, axis=0), 1).astype(changes.dtype)
+        mean = jnp.sum(jnp.where(counts, chosen, 0), axis=0) / number
+        deviation = jnp.sqrt(jnp.sum(jnp.where(counts, (chosen - mean[None]) ** 2, 0), axis=0) / number)
+        found = _Spread(mean, jnp.maximum(deviation, least_noise * unit[None]))
+        return jax.tree.map(lambda new, old: jnp.where(counts.any(), new, old), found, spread)
 
     drawn = _Drawn(model, data, ctrl, cost, substeps, samples)
     return drawn.search(key, noise, knots, iterations, update)

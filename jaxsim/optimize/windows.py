@@ -93,10 +93,10 @@ def seen(data: js.Data, names: tuple[str, ...]) -> dict[str, Array]:
 
 
 def deviation(model: js.Model, measured: Mapping[str, Array], simulated: Mapping[str, Array]) -> dict[str, Array]:
-    """Simulated less measured, positions in the tangent space: [W, nv], [W, nv], [W, nsensordata]; zero if unknown."""
+    """Simulated less measured, positions in the tangent space: [W, nv], [W, nv], [W, nsensordata]; NaN if unknown."""
     unit = jnp.ones((), model.qpos0.dtype)
     difference = {name: simulated[name] - measured[name] for name in measured if name != "qpos"}
     if "qpos" in measured:
         between = jax.vmap(lambda a, b: js.differentiate_pos(model, unit, a, b))
         difference["qpos"] = between(measured["qpos"], simulated["qpos"])
-    return {name: jnp.where(jnp.isnan(x), 0, x) for name, x in difference.items()}
+    return difference

@@ -92,6 +92,8 @@ def test_rows_of_a_model_by_name(scene):
     np.testing.assert_array_equal(model.set("body_mass", "leg_*", [5, 6]).body_mass[2:4], [5, 6])
     damped = jax.jit(lambda x: model.set("dof_damping", "ball", x).dof_damping)(np.array([1.0, 2, 3]))
     np.testing.assert_array_equal(damped, [0] * 8 + [1, 2, 3])
+    one = model.set("body_mass", "bal*", [3.0])  # of each of those that match, of which there is one
+    assert one.body_mass.shape == model.body_mass.shape and one.body("ball").mass == 3
     batch = model.set("body_mass", "ball", np.array([1.0, 2, 3]))
     np.testing.assert_array_equal(batch.body_mass[:, [0, 1]], [[0, 1], [0, 2], [0, 3]])
     slope = jax.grad(lambda x: model.set("body_mass", "leg_*", x).body_mass.sum())(1.5)

@@ -65,6 +65,8 @@ def test_tensors_share_memory(monkeypatch):
     """numpy stands in for torch: what is handed out and taken lies where JAX has it."""
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(from_dlpack=np.from_dlpack))
     worlds = VectorEnv(envs.make("cart_pole_balance"), 1, episode_length=3, arrays="torch")
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        worlds.step(np.zeros((1, 1)))
     obs, _ = worlds.reset(seed=0)
     assert obs.__array_interface__["data"][0] == worlds._state.obs.unsafe_buffer_pointer()
     source = jnp.full((1, 1), 0.5)

@@ -12,6 +12,7 @@ import pytest
 from jaxsim.optimize import identify, linear, log, log_cholesky, parameters, windows
 from jaxsim.optimize.eigen import eigh3
 from jaxsim.optimize.gauss_newton import fit, linearised
+from jaxsim.optimize.identification import _spread
 from jaxsim.optimize.uncertainty import certainty, wider
 
 # a driven cart with a pole, and a puck that slides on the floor
@@ -132,10 +133,27 @@ def test_names():
         ({"mass:cart": log(), "body_mass:c*": log()}, ValueError, "given more than once"),
         ({"mass:cart": log(2.0, 3.0)}, ValueError, "outside of its bounds"),
         ({"mass:cart": log_cholesky()}, ValueError, "for inertias"),
+        ({"mass:cart": log(), "inertia:cart": log_cholesky()}, ValueError, "given more than once: mass:cart"),
+        ({"inertia:c*": log_cholesky(), "body_inertia[1]:cart": log()}, ValueError, "given more than once"),
         ({"mass:cart": 1.0}, TypeError, "no transform"),
     ):
         with pytest.raises(error, match=message):
             parameters(model, wanted)
+
+
+@pytest.mark.parametrize("order", [("mass:pole", "inertia:pole"), ("inertia:pole", "mass:pole")])
+def test_inertia_beside_mass_is_its_own(order):
+    """Else it follows the mass; bounds and theta are of the numbers themselves."""
+    model, transforms = scene()[1], {"mass:pole": log(0.3, 1.0), "inertia:pole": log(1e-4, 1.0)}
+    named = parameters(model, {name: transforms[name] for name in order})
+    low, high = named.bounds(model)
+    limits = {"mass:pole": [0.3, 1.0], **{f"inertia:pole[{i}]": [1e-4, 1.0] for i in range(3)}}
+    for side, theta in enumerate((low, high)):
+        np.testing.assert_allclose(named.values(model, theta), [limits[name][side] for name in named.names], rtol=1e-12)
+    alone = parameters(model, {"mass:pole": log(), "inertia:cart": log()})
+    pole = list(model.topology.names["body"]).index("pole")
+    twice = alone._set(model, jnp.array([np.log(2.0), 0, 0, 0]))
+    np.testing.assert_allclose(twice.body_inertia[pole], 2 * model.body_inertia[pole], rtol=1e-12)
 
 
 def test_inertia_moves_freely(rng):
@@ -243,3 +261,30 @@ def test_windows_that_fail_leave_the_rest_as_it_is(rng):
     for a, b in zip(known[2:], expected[2:]):
         np.testing.assert_allclose(a, b, rtol=1e-7)
     assert without.system.weights[4] < 1e-2 < 0.5 < np.delete(np.asarray(without.system.weights), 4).min()
+
+
+def test_records_with_gaps():
+    """What was not measured counts nowhere: neither in the fit nor in the scale of its noise."""
+    mj, model, _ = scene()
+    records = recorded(mj, count=4, steps=20)
+    gaps = {k: v.copy() for k, v in records.items()}
+    whole = windows(model, records, 5)
+    cut = windows(model, gaps, 5)
+    keep = np.arange(5) % 4 == 2  # not the first
+    for name in ("qpos", "qvel"):
+        cut.measured[name] = jnp.where(keep[None, :, None], cut.measured[name], jnp.nan)
+    cut.measured["qvel"] = cut.measured["qvel"].at[:, :, 2].set(jnp.nan)
+    for name, spread in _spread(model, cut).items():
+        seen = np.asarray(whole.measured[name])[:, 2]
+        expected = np.maximum(seen.std(0), 1e-3 * seen.std(0).max())
+        if name == "qvel":
+            expected[2] = 1  # never measured
+        np.testing.assert_allclose(spread, expected, rtol=1e-12)
+    wrong = model.set("body_mass", "cart", 1.1)
+    found = identify(wrong, {"mass:cart": log()}, cut)
+    assert found.values["mass:cart"] == pytest.approx(1.0, abs=1e-9) and found.converged
+    nowhere = cut._replace(start=cut.start.replace(qvel=jnp.full_like(cut.start.qvel, jnp.nan)))
+    with pytest.raises(ValueError, match="in none of the windows"):
+        identify(wrong, {"mass:cart": log()}, nowhere)
+    with pytest.raises(ValueError, match="scale has qposs; expected some of qpos, qvel, sensordata"):
+        identify(wrong, {"mass:cart": log()}, cut, scale={"qposs": np.ones(4)})

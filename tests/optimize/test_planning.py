@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import oracle
+import pytest
 from scipy.optimize import lsq_linear
 
 import jaxsim as js
@@ -186,3 +187,37 @@ def test_inverse_says_where_there_is_none():
     H = jnp.array([[2.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.5, 1.0]])
     np.testing.assert_allclose(inverse(H) @ H, np.eye(3), atol=1e-14)
     assert not np.isfinite(inverse(H - 1.5 * jnp.eye(3))).all()
+
+
+def test_a_first_guess_that_fails_is_not_taken_for_a_solution():
+    """Beyond a wall the cost is no number: the search comes back from there or says that it has not converged."""
+    model = js.load(
+        """<mujoco><option timestep=".05"/><worldbody><body><joint name="s" type="slide" axis="1 0 0" damping=".5"/>
+        <geom size=".1" mass="1"/></body></worldbody>
+        <actuator><motor joint="s" ctrllimited="true" ctrlrange="-5 5"/></actuator></mujoco>"""
+    )
+    cost = Cost(
+        lambda data, t: 0.05 * jnp.sum(data.ctrl**2) - 0.1 * jnp.log(1 - data.qpos[0]),
+        lambda data: 20 * jnp.sum((data.qpos - 0.9) ** 2) + jnp.sum(data.qvel**2),
+    )
+    plan = jax.jit(jax.vmap(lambda guess: ilqr(model, js.make_data(model), guess, cost)))
+    found = plan(jnp.full((4, 40, 1), np.array([0.0, 0.5, 2.0, 5.0])[:, None, None]))
+    assert found.converged[:2].all()
+    best = float(found.cost[0])
+    for cost, converged in zip(found.cost[1:], found.converged[1:]):
+        assert not converged or float(cost) == pytest.approx(best, rel=1e-3)
+
+
+def test_samples_that_fail_are_no_elites():
+    """Few of 16 are where the cost is a number: their mean is there too, or where it was if there are none."""
+    model, guess = carts(), jnp.zeros((1, 2))
+
+    @jax.jit
+    def plan(most):
+        cost = Cost(lambda data, t: jnp.where(data.ctrl[0] < most, jnp.sum(data.ctrl**2), jnp.nan), lambda data: 0.0)
+        return cem(model, js.make_data(model), guess, cost, jax.random.key(0), samples=16, elites=8, iterations=1)
+
+    assert np.isfinite(plan(-4.0).cost) and plan(-4.0).ctrl[0, 0] < -4
+    np.testing.assert_array_equal(plan(-10.0).ctrl, guess)
+    with pytest.raises(ValueError, match="every is 2, expected 1 to 1"):
+        mpc(model, js.make_data(model), guess, lambda data, ctrl, key: ctrl, jax.random.key(0), length=1, every=2)

@@ -67,6 +67,14 @@ def test_every_kind_of_mistake_is_named(tmp_path):
     found = raised.value.problems
     assert [e for e in expected if not any(e in problem for problem in found)] == []
     assert len(found) == len(expected)
+    reach = written(tmp_path, "algorithm: ppo\nenv: {name: arm_reach}\nworlds: 64")
+    with pytest.raises(config.ConfigError) as raised:
+        run.read("ppo", reach, {"seed": "3000000000", "env.low": "[1, 2]"})
+    assert "seed is 3000000000; it must be at most 2147483647" in raised.value.problems[1]
+    assert "low has 2 numbers; expected 3" in raised.value.problems[0]
+    for constant, message in ("n_substeps", "at least 1"), ("timestep", "greater than 0"):
+        with pytest.raises(config.ConfigError, match=f"env: Reach: {constant} is .*0; it must be {message}"):
+            run.read("ppo", reach, {f"env.{constant}": "0"})
 
 
 def test_what_does_not_fit_together_or_is_missing(tmp_path):

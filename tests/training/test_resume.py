@@ -128,6 +128,8 @@ def test_numbers_that_are_not_finite_stop_it(tmp_path, float32):
         before = saved.latest()
     assert before is not None and f"iteration {before + 1} " in text
     assert len(lines(tmp_path)) == before  # the bad one was not counted
+    with pytest.raises(guard.NotFinite, match=f"iteration {before + 1} gave"):  # run again, it says so again
+        loop.train(made, config, tmp_path)
 
 
 def test_a_failure_is_repeated_from_a_replay_that_was_taken_over(tmp_path, float32):

@@ -13,7 +13,7 @@ Array = jax.Array
 
 
 class Episode(Wrapper):
-    """Ends an episode after `length` steps, and says why it ended.
+    """Ends an episode after `length` steps, and says why it ended; each step of what is inside counts `action_repeat`.
 
     `done` is 1 in both cases; `info["truncation"]` is 1 where only the time was up, so that termination is
     `done * (1 - truncation)`. Besides, `info` has `steps` of this episode, and `episode_metrics`: `length`,
@@ -21,9 +21,9 @@ class Episode(Wrapper):
     The step after the end counts as the first of the next episode. These names are those of Brax.
     """
 
-    def __init__(self, env: Any, length: int):
+    def __init__(self, env: Any, length: int, action_repeat: int = 1):
         super().__init__(env)
-        self.length = length
+        self.length, self.action_repeat = length, action_repeat
 
     def reset(self, key: Array, model: js.Model | None = None) -> State:
         """The State at the start, for a key [], or keys [B]."""
@@ -38,8 +38,12 @@ class Episode(Wrapper):
         goes_on = 1 - state.done  # 0 where this step is the first of an episode
         next_state = self.env.step(state, action, model)
         sums = state.info["episode_metrics"]
-        terms = {"length": jnp.ones_like(next_state.reward), "sum_reward": next_state.reward, **next_state.metrics}
-        steps = state.info["steps"] * goes_on + 1
+        terms = {
+            "length": jnp.full_like(next_state.reward, self.action_repeat),
+            "sum_reward": next_state.reward,
+            **next_state.metrics,
+        }
+        steps = state.info["steps"] * goes_on + self.action_repeat
         late = (steps >= self.length).astype(steps.dtype)
         done = jnp.maximum(next_state.done, late)
         added = {
