@@ -12,6 +12,7 @@ from jaxsim.core.data import ASLEEP, INPUTS, INTEGRATION_STATE, Data, make_data
 from jaxsim.core.fields import DATA_DERIVED
 from jaxsim.core.kinds import KINDS
 from jaxsim.core.model import Model, from_fields
+from jaxsim.core.shapes import check_one_world
 
 # what mjData holds in another form, or not at all
 SOLVER_ENDED = ("solver_niter", "solver_converged", "solver_residual")
@@ -83,6 +84,7 @@ def get_data(model: Model, mj_model: Any, data: Data) -> Any:
     """
     import mujoco
 
+    check_one_world("get_data", data)
     mj_data = mujoco.MjData(mj_model)
     host = jax.device_get(data)
     for name in (n for n in (*INTEGRATION_STATE, *INPUTS) if n not in ASLEEP):

@@ -71,7 +71,7 @@ def load(
 
 def _found(source: str | os.PathLike) -> str | os.PathLike:
     """The source itself, or the file of the bundled model that it names."""
-    if not isinstance(source, str) or not source.isidentifier() or Path(source).exists():
+    if not isinstance(source, str) or not source.isidentifier() or Path(source).is_file():
         return source
     return models.path(source)
 

@@ -7,11 +7,13 @@ import numpy as np
 
 from jaxsim.checks.resting import resting
 from jaxsim.collision.budget import with_budgets
+from jaxsim.collision.pairs import without_use
 from jaxsim.collision.sdf.user import SignedDistance, with_distances
 from jaxsim.collision.table import Collider
 from jaxsim.collision.user import with_colliders
 from jaxsim.core.enums import (
     BiasType,
+    DisableBit,
     DynType,
     EnableBit,
     EqType,
@@ -82,12 +84,26 @@ def admit(
         ValueError: there is no budget of a name, or a function of the user's is not one of its kind.
     """
     model = with_distances(model, sdf) if sdf else model
-    model = with_colliders(model, colliders) if colliders else model
+    model = _with_colliders(model, colliders) if colliders else model
     expected = resting(model)
     model = with_budgets(model, max_contacts, budgets, expected.contacts, expected.near)
     if not compile_only:
         require_supported(model, where)
         model = with_sleepers(model, where)
+    return model
+
+
+def _with_colliders(model: Model, colliders: Mapping[tuple[str, str], Collider]) -> Model:
+    """The model with colliders of the user's, each of which is of use."""
+    model = with_colliders(model, colliders)
+    if model.opt.disables(DisableBit.CONTACT) or model.opt.disables(DisableBit.CONSTRAINT):
+        return model
+    for geoms in without_use(model.topology, int(model.opt.disableflags)):
+        one, other = (model.topology.names["geom"][i] for i in geoms)
+        raise ValueError(
+            f"colliders: geoms {one!r} and {other!r} are never tested with each other, by contype and conaffinity, as "
+            f'parts of one body or as excluded; a <pair geom1="{one}" geom2="{other}"/> has them tested'
+        )
     return model
 
 

@@ -55,6 +55,14 @@ def candidate_pairs(t: Topology, disableflags: int) -> Pairs:
     return pairs.rows(np.concatenate([np.zeros(0, int), *served]))
 
 
+def without_use(t: Topology, disableflags: int) -> np.ndarray:
+    """[n, 2] the pairs of geoms that have a collider by their names and that the filters do not admit."""
+    named = np.sort(numbered(t)[:, :2], axis=1)
+    pairs = candidate_pairs(t, disableflags)
+    admitted = np.sort(np.stack([pairs.geom1, pairs.geom2], axis=1), axis=1)
+    return named[~np.isin(named[:, 0] * t.ngeom + named[:, 1], admitted[:, 0] * t.ngeom + admitted[:, 1])]
+
+
 def _ordered(t: Topology, geoms: np.ndarray, pair: np.ndarray) -> Pairs:
     """The pairs of geoms [n, 2], the lower type first in each, sorted by their two types."""
     kind = t.geom_type[geoms]

@@ -43,9 +43,13 @@ def with_colliders(m: Model, colliders: Mapping[tuple[str, str], Callable[..., C
 
     Raises:
         KeyError: there is neither a type nor a geom of a name.
-        ValueError: a function does not give candidates.
+        ValueError: a function does not give candidates, or a pair is given twice.
     """
-    t = m.topology
+    t, met = m.topology, set()
+    for names in colliders:
+        if frozenset(names) in met:
+            raise ValueError(f"colliders: {names[0]} and {names[1]} are given twice")
+        met.add(frozenset(names))
     made = tuple(_made(m, names, function) for names, function in colliders.items())
     return Model(m._values, Topology(t._values | {"colliders": made}, t.names))
 
@@ -62,6 +66,8 @@ def _made(m: Model, names: tuple[str, str], function: Callable[..., Candidates])
         ordered, geoms = (min(kinds), max(kinds)), None
     else:
         here = [t.id_of("geom", name) for name in names]
+        if here[0] == here[1]:
+            raise ValueError(f"colliders: {names[0]!r} does not meet itself")
         for name, geom in zip(names, here):
             if t.geom_type[geom] == GeomType.HFIELD:
                 raise ValueError(f"colliders: geom {name!r} is a height field, which is tested by its prisms")

@@ -8,9 +8,8 @@ import numpy as np
 from jax import lax
 
 from jaxsim.algebra.select import put
-from jaxsim.algebra.tree import ancestor
 from jaxsim.collision.slots import ContactSlots, detected, of_slots, pairs_of
-from jaxsim.constraint.contact import ContactRows, normal_forces
+from jaxsim.constraint.contact import ContactRows, normal_forces, still_pairs
 from jaxsim.core.data import Data
 from jaxsim.core.enums import DisableBit, TrnType
 from jaxsim.core.model import Model
@@ -43,7 +42,7 @@ def with_adhesion(
 
 def _holds(m: Model, body: np.ndarray) -> np.ndarray:
     """[npair, n] which candidate pairs are of which bodies [n], and move at all."""
-    pairs, moves = pairs_of(m), np.any(ancestor(m.topology), axis=1)
+    pairs = pairs_of(m)
     first, second = m.geom_bodyid[pairs.geom1], m.geom_bodyid[pairs.geom2]
     of_body = (first[:, None] == body) | (second[:, None] == body)
-    return of_body & np.logical_or(moves[first], moves[second])[:, None]
+    return of_body & ~still_pairs(m)[:, None]

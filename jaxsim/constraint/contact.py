@@ -124,7 +124,9 @@ def contact_rows(m: Model, d: Data, slots: ContactSlots, weigh: Callable[[Array]
 
     if near is not None:  # what does not touch has no friction
         condim = jnp.where(near, jnp.minimum(condim, 1), condim)
-
+    still = still_pairs(m)
+    if still.any():
+        condim = jnp.where(of_slots(m, slots, jnp.asarray(still)), 0, condim)
     if trees_of(m) is None:
         motion: Any = contact_motion(m, d, slots, dim)
         J: Any = contact_jacobian(motion)
@@ -164,6 +166,12 @@ def contact_rows(m: Model, d: Data, slots: ContactSlots, weigh: Callable[[Array]
     aref = jnp.concatenate([(aref[:, 0] + normal)[:, None], aref[:, 1:]], axis=1)
     friction = p.friction[:, : max(dim - 1, 0)]
     return ContactRows(J, motion, D, aref, friction, mu, condim, slots.dist, p.margin, adhesion)
+
+
+def still_pairs(m: Model) -> np.ndarray:
+    """[npair] which candidate pairs are of bodies that cannot move: their contacts are listed, and have no rows."""
+    pairs, moves = pairs_of(m), np.any(ancestor(m.topology), axis=1)
+    return ~(moves[m.geom_bodyid[pairs.geom1]] | moves[m.geom_bodyid[pairs.geom2]])
 
 
 def _squares(d: Data, J: Array) -> Array:

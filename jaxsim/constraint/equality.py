@@ -33,7 +33,8 @@ def moving(t: Topology) -> np.ndarray:
         kinds = np.asarray(t.jnt_type[t.dof_jntid])
         turning = np.asarray(ancestor(t)[:, ~np.isin(kinds, JointType.SLIDE)].any(axis=1))
         one, other = (t.body_weldid[body] for body in _bodies(t, held))
-        still[held] = (one == other) & ~turning[one]
+        moves = np.asarray(ancestor(t).any(axis=1))
+        still[held] = (one == other) & ~turning[one] | ~(moves[one] | moves[other])
     if len(tied):
         still[tied] = np.all([immobile(t)[tendon] for tendon in _partners(t, tied)], axis=0)
     return ~still

@@ -34,6 +34,14 @@ class Fault(NamedTuple):
         return f"{self.field} has shape {self.found}, expected {self.expected}{dims}"
 
 
+def check_one_world(caller: str, data: Data) -> None:
+    """Raise a ValueError if `data` is that of a batch, for functions of one world that read what they need of it."""
+    if data.time.ndim:
+        raise ValueError(
+            f"{caller} takes one world, got {data.time.shape}: use jax.vmap(js.{caller}, ...) over the axis of worlds"
+        )
+
+
 def check(caller: str, model: Any, data: Any, in_axes: str = "(None, 0)") -> None:
     """Raise unless `model` and `data` are those of one world, and of the same model.
 

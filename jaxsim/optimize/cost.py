@@ -44,6 +44,7 @@ class Expansion(NamedTuple):
 
 def value(of: Array) -> Array:
     """The cost [] that a function's result stands for: itself, or half of the squares of residuals [n]."""
+    of = jnp.asarray(of)
     return 0.5 * jnp.vdot(of, of) if of.ndim else of
 
 

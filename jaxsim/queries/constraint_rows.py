@@ -22,6 +22,7 @@ from jaxsim.constraint.solution import Solution
 from jaxsim.core.data import Data
 from jaxsim.core.enums import Cone, ConstraintType
 from jaxsim.core.model import Model
+from jaxsim.core.shapes import check_one_world
 from jaxsim.stages.constrained import solution_at
 from jaxsim.stages.forward import position_velocity
 
@@ -63,6 +64,7 @@ def constraint_rows(model: Model, data: Data) -> ConstraintRows:
 
     Source: mj_makeConstraint, mj_referenceConstraint, mj_constraintUpdate.
     """
+    check_one_world("constraint_rows", data)
     here, solution = _solution(model, data)
     parts = [_scalar_rows(model, solution)]
     if solution.slots is not None:
@@ -84,6 +86,7 @@ def contact_force(model: Model, data: Data, slot: Array | int) -> Array:
             elsewhere than its xpos, all forces are NaN, since what touches there may stand in other slots.
         slot: index into `data.contact`, may be traced.
     """
+    check_one_world("contact_force", data)
     here, solution = _solution(model, data)
     if solution.slots is None:
         return jnp.zeros(6, data.qpos.dtype)

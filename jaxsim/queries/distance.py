@@ -8,6 +8,7 @@ from jaxsim.collision.distance import distances, measurable
 from jaxsim.core.data import Data
 from jaxsim.core.enums import GeomType
 from jaxsim.core.model import Model
+from jaxsim.core.shapes import check_one_world
 from jaxsim.queries.elements import Element, element_id
 
 Array = jax.Array
@@ -36,6 +37,7 @@ def geom_distance(
         KeyError: there is no such geom.
         ValueError: no distance is known of geoms of these types, as of two planes, and of height fields.
     """
+    check_one_world("geom_distance", data)
     first, second = (element_id(model, "geom", g) for g in (geom1, geom2))
     kinds = [GeomType(int(model.geom_type[g])) for g in (first, second)]
     if not measurable(*kinds):

@@ -5,6 +5,7 @@ from jax import lax
 
 from jaxsim.core.data import Data
 from jaxsim.core.model import Model
+from jaxsim.core.shapes import check_one_world
 from jaxsim.solvers.linear.solve import solve
 
 Array = jax.Array
@@ -17,11 +18,13 @@ def full_m(model: Model, data: Data) -> Array:
 
 def mul_m(model: Model, data: Data, x: Array) -> Array:
     """M x, for x [nv] or [..., nv] (mj_mulM)."""
+    check_one_world("mul_m", data)
     return lax.dot_general(x, data.qM, (((x.ndim - 1,), (0,)), ((), ())), precision=lax.Precision.HIGHEST)
 
 
 def solve_m(model: Model, data: Data, x: Array) -> Array:
     """M^-1 x, for x [nv] or [..., nv] (mj_solveM)."""
+    check_one_world("solve_m", data)
     if not model.nv:
         return x
     rows = x.reshape(-1, model.nv)

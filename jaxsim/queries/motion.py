@@ -9,6 +9,7 @@ from jaxsim.algebra.select import product
 from jaxsim.algebra.tree import ancestor
 from jaxsim.core.data import Data
 from jaxsim.core.model import Model
+from jaxsim.core.shapes import check_one_world
 from jaxsim.dynamics.camera import camera_frames
 from jaxsim.dynamics.com import com_vel, gravity_acceleration
 from jaxsim.queries.elements import Element, element_id, tree_center
@@ -43,6 +44,7 @@ def object_velocity(model: Model, data: Data, kind: str, which: Element, local: 
         which: name or index.
         local: in the axes of the object instead of the world's.
     """
+    check_one_world("object_velocity", data)
     b, pos, mat = _object(model, data, kind, which)
     velocity = spatial.shift_motion(data.cvel[b], pos - tree_center(model, data, b))
     return _turned(mat, velocity) if local else velocity
@@ -54,6 +56,7 @@ def object_acceleration(model: Model, data: Data, kind: str, which: Element, loc
     As an accelerometer feels it: gravity counts as an upward acceleration of everything. The arguments are
     those of `object_velocity`.
     """
+    check_one_world("object_acceleration", data)
     b, pos, mat = _object(model, data, kind, which)
     arm = pos - tree_center(model, data, b)
     _, cdof_dot = com_vel(model, data)

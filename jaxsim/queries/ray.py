@@ -11,6 +11,7 @@ import numpy as np
 from jaxsim.collision.rays import meet, visible
 from jaxsim.core.data import Data
 from jaxsim.core.model import Model
+from jaxsim.core.shapes import check_one_world
 
 Array = jax.Array
 
@@ -42,8 +43,10 @@ def ray(
     Returns:
         The distance in units of the direction's length, -1 if nothing is met; and the index of the geom, or -1.
     """
+    check_one_world("ray", data)
     counts = _that_count(model, geomgroup, static, bodyexclude)
-    met = meet(model, data, point[None], direction[None], counts[None])
+    start, along = (jnp.asarray(x, data.geom_xpos.dtype)[None] for x in (point, direction))
+    met = meet(model, data, start, along, counts[None])
     return jnp.where(jnp.isfinite(met.dist), met.dist, -1)[0], met.geom[0]
 
 

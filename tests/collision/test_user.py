@@ -64,3 +64,20 @@ def test_types_and_names():
 def test_what_is_no_collider_is_refused(names, function, error, words):
     with pytest.raises(error, match=words):
         js.load(XML, colliders={names: function})
+
+
+def test_what_would_be_of_no_use_is_refused():
+    """Two geoms that never meet, one twice, two functions for the same; with a pair, or without all contacts, they load."""
+    apart = XML.replace('name="ball"', 'name="ball" contype="0" conaffinity="0"')
+    given = {("ball", "crate"): above}
+    for xml, colliders, words in (
+        (apart, given, "'crate' and 'ball' are never tested with each other"),
+        (XML, {("ball", "ball"): above}, "'ball' does not meet itself"),
+        (XML, {("box", "sphere"): above, ("sphere", "box"): sphere_box}, "sphere and box are given twice"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            js.load(xml, colliders=colliders)
+    pair = apart.replace("</mujoco>", '<contact><pair geom1="ball" geom2="crate"/></contact></mujoco>')
+    assert len(contacts(js.load(pair, colliders=given))["ball", "crate"]) == 2
+    off = apart.replace("<worldbody>", '<option><flag contact="disable"/></option><worldbody>')
+    assert js.load(off, colliders=given).nconmax == 0

@@ -179,3 +179,26 @@ def test_equality_can_be_switched_at_run_time(rng):
         d.eq_active[:] = rng.integers(0, 2, mj.neq)
         mujoco.mj_forward(mj, d)
         oracle.assert_equal(js.forward(model, oracle.put(model, d)), d, ["nefc", "qacc", "qfrc_constraint"])
+
+
+@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+def test_what_cannot_move_has_contacts_but_no_rows(cone):
+    """Explicit pairs of the world's geoms and of mocap bodies, and equalities between those; sensors read nothing."""
+    mj, model = oracle.pair_of_xml(f"""
+      <mujoco><option cone="{cone}"/><worldbody>
+        <geom name="wall" type="box" size=".1 .1 .1"/><geom name="rock" size=".1" pos=".15 0 0"/>
+        <body name="hand" mocap="true" pos="0 0 .18"><geom name="palm" size=".1"/><site name="palm" size=".2"/></body>
+        <body name="other" mocap="true" pos="0 0 .3"><geom name="thumb" size=".1" contype="0" conaffinity="0"/></body>
+        <body pos="1 0 .099"><freejoint/><geom size=".1"/></body>
+        <geom type="plane" size="5 5 .1"/>
+      </worldbody>
+      <contact><pair geom1="wall" geom2="palm"/><pair geom1="wall" geom2="rock"/><pair geom1="palm" geom2="thumb"/></contact>
+      <equality><weld body1="hand" body2="other"/><connect body1="hand" anchor="1 1 1"/></equality>
+      <sensor><touch site="palm"/><force site="palm"/><contact geom1="wall" geom2="palm" data="found force"/></sensor>
+      </mujoco>""")
+    d = mujoco.MjData(mj)
+    d.mocap_pos[0, 2] = 0.19
+    mujoco.mj_forward(mj, d)
+    data = js.forward(model, oracle.put(model, d))
+    assert d.ncon == 4 and d.nefc == (4 if cone == "pyramidal" else 3)
+    oracle.assert_equal(data, d, ["nefc", "ncon", "qacc", "qfrc_constraint", "sensordata"])

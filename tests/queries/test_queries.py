@@ -274,3 +274,35 @@ def test_batched_and_compiled():
     same(ours[0][1], js.jac_site(model, data, "tip")[0])
     rows = jax.vmap(js.constraint_rows, (None, 0))(model, batch)
     same(rows.force[1], js.constraint_rows(model, data).force)
+
+
+def test_a_batch_is_refused_with_what_to_do():
+    """By all that read what they need of one world; plain lists are points."""
+    model = js.load("cart_pole")
+    data = js.forward(model, js.make_data(model))
+    worlds = jax.tree.map(lambda x: jnp.stack([x] * 3), data)
+    point = [0.0, 0.0, 3.0]
+    calls = {
+        "ray": lambda d: js.ray(model, d, point, [0, 0, -1.0]),
+        "geom_distance": lambda d: js.geom_distance(model, d, 0, 1),
+        "jac": lambda d: js.jac(model, d, jnp.zeros(3), "pole"),
+        "jac_body": lambda d: js.jac_body(model, d, "pole"),
+        "jac_subtree_com": lambda d: js.jac_subtree_com(model, d, "cart"),
+        "apply_ft": lambda d: js.apply_ft(model, d, jnp.zeros(3), jnp.zeros(3), jnp.zeros(3), "pole"),
+        "mul_m": lambda d: js.mul_m(model, d, jnp.zeros(2)),
+        "solve_m": lambda d: js.solve_m(model, d, jnp.zeros(2)),
+        "object_velocity": lambda d: js.object_velocity(model, d, "body", "pole"),
+        "object_acceleration": lambda d: js.object_acceleration(model, d, "body", "pole"),
+        "constraint_rows": lambda d: js.constraint_rows(model, d),
+        "contact_force": lambda d: js.contact_force(model, d, 0),
+    }
+    for name, call in calls.items():
+        jax.eval_shape(call, data)
+        with pytest.raises(ValueError, match=rf"{name} takes one world, got \(3,\): use jax.vmap\(js.{name}, ...\)"):
+            jax.eval_shape(call, worlds)
+
+
+def test_a_folder_does_not_hide_a_bundled_model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cart_pole").mkdir()
+    assert js.load("cart_pole").nq == 2
