@@ -46,6 +46,20 @@ def test_each_world_has_a_model_of_its_own(algorithm, tmp_path, monkeypatch, flo
     np.testing.assert_allclose(pushed.data.velocity - state.data.velocity, 0.5 / mass[:, 1], rtol=1e-5)
 
 
+def test_both_ways_of_a_direction_are_tried_on_the_same_robot(tmp_path, monkeypatch, float32):
+    """Without noise to speak of both ways are the same policy, and gain the same: the weights stay where they are."""
+    monkeypatch.setattr(Task, "make", lambda self: PointMass())
+    path = tmp_path / "experiment.yaml"
+    path.write_text(EXPERIMENT.format(algorithm="ars", more="noise: 1.0e-30\nstart: 0.5"))
+    program = Program(run.make(run.read("ars", path, {})), 2)
+    start = program.init(0)
+    assert len(np.unique(start.worlds.models.body_mass[:, 1])) == 8
+    weights = np.asarray(start.weights)
+    after, metrics = program.compile()(start)
+    assert np.any(weights != 0) and np.isfinite(metrics["score"])
+    np.testing.assert_array_equal(after.weights, weights)
+
+
 def test_evaluation_plays_models_that_differ_too(tmp_path, monkeypatch, float32):
     """With all masses 2 it is that of a model whose mass is 2; a run's own numbers stand beside the nominal ones."""
     monkeypatch.setattr(Task, "make", lambda self: PointMass())
