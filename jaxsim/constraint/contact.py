@@ -14,6 +14,7 @@ from jaxsim.algebra.select import products, take
 from jaxsim.algebra.structured import product, product_t
 from jaxsim.algebra.tree import ancestor
 from jaxsim.collision.compact import gather
+from jaxsim.collision.params import PairParams
 from jaxsim.collision.shape import NO_CONTACT
 from jaxsim.collision.slots import (
     ContactSlots,
@@ -106,27 +107,7 @@ def contact_rows(m: Model, d: Data, slots: ContactSlots, weigh: Callable[[Array]
     A pyramid edge is normal +- friction_i * axis_i, so its aref is the same combination of the axes' aref.
     """
     p, dim = slot_params(m, slots), row_table(m).contact_dim
-    # the hard law also minds what may touch within the step
-    active = touching = slots.dist < (NO_CONTACT if m.opt.contact.rigid else p.margin)
-    adhesion = None
-    if m.hasadhesion:  # sticky surfaces also hold on to each other in the gap beyond the margin
-        adhesion = jnp.where(detected(m, slots), slot_adhesion(m, slots), 0)
-        active = touching | (adhesion != 0)
-    near = None
-    if m.opt.contact == ContactLaw.DISTANT:
-        near = ~touching & (slots.dist < p.margin + m.opt.contact_reach)
-        active = active | near
-    # far from zero only in idle slots, where it would overflow in float32
-    pos = jnp.where(active, slots.dist - p.margin, 0)
-    condim = jnp.where(active, of_slots(m, slots, jnp.asarray(pairs_of(m).condim, jnp.int32)), 0)
-    if m.hasadhesion:  # where they do so without friction
-        condim = jnp.where(touching, condim, jnp.minimum(condim, 1))
-
-    if near is not None:  # what does not touch has no friction
-        condim = jnp.where(near, jnp.minimum(condim, 1), condim)
-    still = still_pairs(m)
-    if still.any():
-        condim = jnp.where(of_slots(m, slots, jnp.asarray(still)), 0, condim)
+    pos, condim, near, adhesion = _acting(m, slots, p)
     if trees_of(m) is None:
         motion: Any = contact_motion(m, d, slots, dim)
         J: Any = contact_jacobian(motion)
@@ -166,6 +147,34 @@ def contact_rows(m: Model, d: Data, slots: ContactSlots, weigh: Callable[[Array]
     aref = jnp.concatenate([(aref[:, 0] + normal)[:, None], aref[:, 1:]], axis=1)
     friction = p.friction[:, : max(dim - 1, 0)]
     return ContactRows(J, motion, D, aref, friction, mu, condim, slots.dist, p.margin, adhesion)
+
+
+def _acting(m: Model, slots: ContactSlots, p: PairParams) -> tuple[Array, Array, Array | None, Array | None]:
+    """Of contacts [n] how far they are past their margin (m), and how many axes they have, 0 where they are idle.
+
+    Besides, which only come near under the law that lets them act at a distance, and with what force (N) they stick;
+    None where nothing does.
+    """
+    # the hard law also minds what may touch within the step
+    active = touching = slots.dist < (NO_CONTACT if m.opt.contact.rigid else p.margin)
+    adhesion = near = None
+    if m.hasadhesion:  # sticky surfaces also hold on to each other in the gap beyond the margin
+        adhesion = jnp.where(detected(m, slots), slot_adhesion(m, slots), 0)
+        active = touching | (adhesion != 0)
+    if m.opt.contact == ContactLaw.DISTANT:
+        near = ~touching & (slots.dist < p.margin + m.opt.contact_reach)
+        active = active | near
+    # far from zero only in idle slots, where it would overflow in float32
+    pos = jnp.where(active, slots.dist - p.margin, 0)
+    condim = jnp.where(active, of_slots(m, slots, jnp.asarray(pairs_of(m).condim, jnp.int32)), 0)
+    if m.hasadhesion:  # where they do so without friction
+        condim = jnp.where(touching, condim, jnp.minimum(condim, 1))
+    if near is not None:  # what does not touch has no friction
+        condim = jnp.where(near, jnp.minimum(condim, 1), condim)
+    still = still_pairs(m)
+    if still.any():
+        condim = jnp.where(of_slots(m, slots, jnp.asarray(still)), 0, condim)
+    return pos, condim, near, adhesion
 
 
 def still_pairs(m: Model) -> np.ndarray:

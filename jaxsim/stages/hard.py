@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxsim.collision.shape import NO_CONTACT
 from jaxsim.collision.slots import ContactSlots, slot_params
 from jaxsim.constraint.approach import Approach, approach_of, linearised
 from jaxsim.constraint.laws.soft import frictionless_masked
@@ -278,7 +277,8 @@ def impact_of(m: Model, d: Data, mid: Intermediate) -> tuple[Form, Impact]:
     )
     if mid.slots is None:
         return form, step
-    live, contact = mid.slots.dist < NO_CONTACT, frictionless_masked(rows.contact)
+    contact = frictionless_masked(rows.contact)
+    live = contact.condim > 0  # not so between things that cannot move
     return form, step._replace(
         gap=jnp.where(live, jnp.maximum(contact.pos, -h * RECOVERY), 1),
         live=live.astype(h.dtype),

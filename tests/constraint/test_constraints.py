@@ -1,5 +1,6 @@
 """Every constraint family against MuJoCo: accelerations, constraint forces and numbers of rows."""
 
+import jax
 import mujoco
 import numpy as np
 import oracle
@@ -202,3 +203,22 @@ def test_what_cannot_move_has_contacts_but_no_rows(cone):
     data = js.forward(model, oracle.put(model, d))
     assert d.ncon == 4 and d.nefc == (4 if cone == "pyramidal" else 3)
     oracle.assert_equal(data, d, ["nefc", "ncon", "qacc", "qfrc_constraint", "sensordata"])
+
+
+@pytest.mark.parametrize("law", ["hard", "exact"])
+def test_what_cannot_move_does_not_hold_the_hard_law_up(law):
+    """With such a pair, deep inside each other, everything else moves as without it."""
+    scene = """<mujoco><worldbody><geom type="plane" size="5 5 .1"/>
+      <geom name="wall" type="box" size=".1 .1 .1" pos="2 0 .1"/>
+      <body mocap="true" pos="2 0 .28"><geom name="hand" size=".1"/></body>
+      <body pos="0 0 .1"><freejoint/><geom type="box" size=".1 .1 .1"/></body></worldbody>{}</mujoco>"""
+    found = []
+    for pair in ("", '<contact><pair geom1="wall" geom2="hand"/></contact>'):
+        model = js.load(scene.format(pair), contact=law)
+        step, data = jax.jit(js.step), js.make_data(model).replace(qvel=np.array([0.5, 0, 0, 0, 0, 0.1]))
+        for _ in range(3):
+            data = step(model, data)
+        assert data.solver_converged
+        found.append((np.asarray(data.qpos), int(data.solver_niter)))
+    np.testing.assert_allclose(found[1][0], found[0][0], rtol=0, atol=1e-10)
+    assert found[1][1] <= found[0][1] + 5

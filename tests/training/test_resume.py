@@ -18,6 +18,7 @@ from run_point_mass import learner
 from training import guard, loop
 from training.checkpoint import Checkpoints
 from training.config import ConfigError
+from training.metrics import Metrics
 from training.sharing import Program
 
 SCRIPT = Path(__file__).with_name("run_point_mass.py")
@@ -144,3 +145,20 @@ def test_a_failure_is_repeated_from_a_replay_that_was_taken_over(tmp_path, float
     assert int(before.taken) == (number - 1) * config.unroll
     after, metrics = program.compile()(before)
     assert not np.isfinite(metrics["reward"]) and int(after.taken) == number * config.unroll
+
+
+def test_a_resumed_board_keeps_what_came_before(tmp_path, monkeypatch):
+    """TensorBoard drops events from `purge_step` on, which is counted as they are: in steps of the environment."""
+    made = []
+
+    class Board:
+        def __init__(self, path, purge_step):
+            made.append(purge_step)
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr("tensorboardX.SummaryWriter", Board)
+    for iteration in (0, 8):
+        Metrics(tmp_path, True, iteration, 1024).close()
+    assert made == [None, 8 * 1024 + 1]
