@@ -8,6 +8,7 @@ import pytest
 from run_point_mass import learner
 
 from training import networks
+from training.experiment import Task
 from training.sharing import Program
 
 ITERATIONS = {"ppo": 40, "shac": 30, "mage": 30, "ars": 30, "ags": 30, "cem": 40}
@@ -38,7 +39,7 @@ def test_windows_move_the_weights_within_an_episode(float32):
     np.testing.assert_array_equal(moved[0], moved[1])
     assert float(abs(moved[0]).max()) == pytest.approx(0.01, rel=1e-5)
     assert 0.01 < float(abs(moved[2]).max()) <= 0.02 * (1 + 1e-5)  # two steps
-    wrong = dataclasses.replace(config, window=7).problems()
+    wrong = dataclasses.replace(config, env=Task("cart_pole_balance"), window=7).problems()
     assert wrong == ["window is 7; it must divide episode_length, which is 20"]
 
 
