@@ -23,6 +23,7 @@ COMMANDS = (
     "identify_quadruped",
     "identify_toss_box",
     "train_randomised",
+    "own_task",
     "torch_policy",
 )
 # they run for longer than they compile, and are compiled as users do

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from jaxsim import envs
+from jaxsim.envs.tasks.own import is_own
+from jaxsim.envs.tasks.table import task_class
 from training import variants
 from training.config import Found, about, nearest, setting
 
@@ -19,7 +21,7 @@ class Task:
         changes: its constants by name; they stand beside the name in the file.
     """
 
-    name: str = field(metadata=about("one of the tasks of jaxsim.envs"))
+    name: str = field(metadata=about("one of the tasks of jaxsim.envs, or FILE.py:CLASS or MODULE:CLASS"))
     changes: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -28,10 +30,14 @@ class Task:
         name = found.value.get("name") if isinstance(found.value, dict) else None
         if name is None or not isinstance(name.value, str):
             return None
-        if name.value not in envs.names():
+        if not is_own(name.value) and name.value not in envs.names():
             problems.append(f"{name.where}: there is no task '{name.value}'{nearest(name.value, envs.names())}")
             return None
-        return typing.get_type_hints(type(envs.make(name.value).constants))
+        try:
+            return typing.get_type_hints(task_class(name.value).Constants)
+        except KeyError as error:
+            problems.append(f"{name.where}: {error.args[0]}")
+            return None
 
     def make(self) -> Any:
         """The environment of one world."""
@@ -67,7 +73,7 @@ class Experiment:
         """What does not fit together."""
         try:
             found = variants.problems(self.env.make(), self.randomise)
-        except ValueError as error:
+        except (OSError, ValueError) as error:  # constants out of range, or a model that cannot be loaded
             found = [f"env: {error}"]
         if self.devices and self.shares % self.devices:
             found.append(f"worlds is {self.worlds}: {self.devices} devices cannot share {self.shares} parts equally")

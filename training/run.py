@@ -79,8 +79,8 @@ def opened(folder: Path) -> tuple[Any, Experiment]:
     """The learner and the settings of a run."""
     if not (folder / FILE).exists():
         raise FileNotFoundError(f"{folder} is no run: it has no {FILE}")
+    devices.use_cores()  # before the task's model is made
     config = read(None, folder / FILE, {})
-    devices.use_cores(config.devices or None)
     return make(config), config
 
 

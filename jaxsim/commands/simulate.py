@@ -42,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="random",
         help="controls: smooth noise in range (random), none (zero), or a policy.zip of training/, in its task",
     )
+    add("--task", metavar="NAME", help="of the policy, where it is a class of your own: FILE.py:CLASS or MODULE:CLASS")
     add("--keyframe", metavar="NAME", help="start from this keyframe, by name or number, instead of qpos0")
     add("--perturb", type=not_negative, default=0.0, metavar="SIGMA", help="noise on the initial velocity (0)")
     add("--seed", type=int, default=0, help="seed of controls and noise (0)")
@@ -104,19 +105,24 @@ def run(args: argparse.Namespace) -> int:
 def trained(args: argparse.Namespace, model: Model) -> Policy | None:
     """The policy in the file that --policy names, if it names one; its task is to fit the model."""
     if args.policy in ("zero", "random"):
+        if args.task:
+            raise InputError("--task: it is that of a policy from a file, --policy FILE")
         return None
     if args.keyframe:
         raise InputError("--keyframe and --policy FILE: the policy's task says how worlds start")
     try:
-        policy = load_policy(args.policy)
+        policy = load_policy(args.policy, args.task)
     except FileNotFoundError:
         raise InputError(f"--policy {args.policy}: neither random nor zero nor a file") from None
+    except KeyError as error:
+        raise InputError(f"--task {args.task}: {error.args[0]}") from None
     except ValueError as error:
         raise InputError(f"--policy: {error}") from None
     ours, theirs = ((m.nq, m.nv, m.nu) for m in (model, policy.env.model))
     if ours != theirs:
+        task = type(policy.env).__name__
         raise InputError(
-            f"--policy {args.policy} acts on {policy.env.source} with nq, nv, nu {theirs}; the model has {ours}"
+            f"--policy {args.policy} acts on the model of {task} with nq, nv, nu {theirs}; this one has {ours}"
         )
     return policy
 

@@ -3,7 +3,9 @@
 import abc
 import dataclasses
 import functools
+import sys
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import jax
@@ -56,20 +58,20 @@ class Environment(abc.ABC):
     masses for example: `jax.vmap(env.step, in_axes=(0, 0, axes))`.
 
         class Reach(envs.Environment):
-            source = "arm.xml"
+            source = "arm.xml"  # beside this file
 
             def start(self, model, key): return js.make_data(model, "ready"), {}
             def observe(self, model, data, info): return jnp.concatenate([data.qpos, data.qvel])
             def reward(self, model, before, data, action, info): return -data.qpos[0] ** 2, {}
     """
 
-    source: ClassVar[str]  # of the model: what js.load takes
+    source: ClassVar[str]  # of the model: what js.load takes; a file beside that of the class comes first
     Constants: ClassVar[type[Constants]] = Constants
     episode_length: ClassVar[int] = 1000  # steps after which `wrap` ends an episode
 
     def __init__(self, **changes: Any):
         self.constants: Any = _changed(type(self).__name__, self.Constants, changes)
-        self.model = self.configured(js.load(self.source, contact=self.constants.contact))
+        self.model = self.configured(js.load(_found(type(self)), contact=self.constants.contact))
 
     def configured(self, model: js.Model) -> js.Model:
         """A model with the options that the task's constants say."""
@@ -184,13 +186,31 @@ def scaled(model: js.Model, action: Array) -> Array:
     return jnp.where(np.asarray(model.actuator_ctrllimited, bool), within, action)
 
 
+def _found(task: type[Environment]) -> str | Path:
+    """The source of a task's model: the file of that name beside the one that names it, if there is one."""
+    owner = next((cls for cls in task.__mro__ if "source" in vars(cls)), None)
+    if owner is None:
+        raise TypeError(f"{task.__name__} names no model: it needs a `source`, which is what js.load takes")
+    home = getattr(sys.modules.get(owner.__module__), "__file__", None)
+    if home and "<" not in str(task.source) and Path(task.source).suffix:  # neither text nor a bundled model
+        beside = Path(home).resolve().parent / task.source
+        if beside.is_file():
+            return beside
+    return task.source
+
+
 def _changed(task: str, constants: type[Constants], changes: dict[str, Any]) -> Constants:
     """The constants of a task with some changed.
 
     Raises:
-        TypeError: one is unknown; the message names the nearest.
+        TypeError: one is unknown; the message names the nearest. Or the class is no dataclass, whose defaults would
+            not be those that it shows.
         ValueError: a number of steps or iterations is less than 1, or the time step not positive.
     """
+    if "__dataclass_fields__" not in vars(constants) or not issubclass(constants, Constants):
+        raise TypeError(
+            f"Constants of {task} must derive from jaxsim.envs.Constants and have @dataclasses.dataclass(frozen=True)"
+        )
     known = [field.name for field in dataclasses.fields(constants)]
     for name in changes:
         if name not in known:

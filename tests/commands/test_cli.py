@@ -296,7 +296,7 @@ def test_a_policy_acts_as_in_its_task(tmp_path, capsys, float32):
     assert np.ptp(expected, axis=0).min() > 0.02  # far above the tolerance
 
     for argv, message in (
-        (["ant", "--policy", path], "acts on cart_pole with nq, nv, nu (2, 2, 1); the model has"),
+        (["ant", "--policy", path], "acts on the model of SwingUp with nq, nv, nu (2, 2, 1); this one has"),
         (["cart_pole", "--policy", "absent.zip"], "--policy absent.zip: neither random nor zero nor a file"),
         (["cart_pole", "--policy", path, "--keyframe", "0"], "the policy's task says how worlds start"),
     ):

@@ -103,6 +103,28 @@ def test_what_does_not_fit_together_or_is_missing(tmp_path):
         run.read("ppo", written(tmp_path, "algorithm: [ppo"), {})
 
 
+def test_a_task_of_ones_own(tmp_path):
+    """Its constants are settings as those of the others are, and what is not there is said beside the rest."""
+    (tmp_path / "mine.py").write_text(
+        "import dataclasses\nfrom jaxsim import envs\nfrom jaxsim.envs.tasks.hopper import Hop\n"
+        "@dataclasses.dataclass(frozen=True)\nclass Constants(Hop.Constants):\n    height: float = 1.0\n"
+        "class Mine(Hop):\n    Constants = Constants\n"
+        "class Lost(Hop):\n    source = 'lost.xml'\n"
+    )
+    path = written(tmp_path, f"algorithm: ppo\nenv: {{name: '{tmp_path}/mine.py:Mine', height: 2, n_substeps: 5}}\n")
+    env = run.read("ppo", path, {}).env.make()
+    assert (env.constants.height, env.n_substeps) == (2.0, 5)
+    with pytest.raises(config.ConfigError) as raised:
+        run.read("ppo", path, {"env.hight": "1", "env.height": "tall"})
+    assert len(raised.value.problems) == 2 and "no setting 'hight'; did you mean 'height'?" in str(raised.value)
+    with pytest.raises(config.ConfigError) as raised:
+        run.read("ppo", path, {"env.name": f"{tmp_path}/mine.py:Yours", "steps": "0"})
+    assert len(raised.value.problems) == 2 and "'Yours' is not there" in str(raised.value)
+    lost = written(tmp_path, f"algorithm: ppo\nenv: {{name: '{tmp_path}/mine.py:Lost'}}\n")
+    with pytest.raises(config.ConfigError, match=r"^env: .*lost\.xml"):
+        run.read("ppo", lost, {})
+
+
 @pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
 def test_experiments_can_be_read_and_written(path, tmp_path):
     first = run.read(None, path, {})

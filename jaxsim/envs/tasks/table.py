@@ -5,6 +5,7 @@ from typing import Any
 
 from jaxsim.envs.environment import Environment
 from jaxsim.envs.tasks import ant, arm, cart_pole, half_cheetah, hand, hopper, humanoid, peg, quadruped
+from jaxsim.envs.tasks.own import is_own, own_class
 
 TASKS: dict[str, type[Environment]] = {
     "ant_run": ant.Run,
@@ -33,14 +34,25 @@ def make(name: str, **changes: Any) -> Environment:
     """An environment of one world for a task.
 
     Args:
-        name: one of `names()`.
+        name: one of `names()`, or a task of your own: `FILE.py:CLASS` or `MODULE:CLASS`.
         changes: other values for the task's `Constants`, such as weights of its reward, `n_substeps` or `iterations`.
 
     Raises:
         KeyError: there is no such task; the message names the closest ones.
         TypeError: the task has no such constant; the message names the closest ones.
     """
-    if name not in TASKS:
-        close = get_close_matches(name, TASKS, 3, 0.5) or names()
-        raise KeyError(f"no task is called {name!r}; closest: {', '.join(close)}")
-    return TASKS[name](**changes)
+    return task_class(name)(**changes)
+
+
+def task_class(name: str) -> type[Environment]:
+    """The class of a task, by its name as `make` takes it.
+
+    Raises:
+        KeyError: there is no such task; the message names the closest ones.
+    """
+    if name in TASKS:
+        return TASKS[name]
+    if is_own(name):
+        return own_class(name)
+    close = get_close_matches(name, TASKS, 3, 0.5) or names()
+    raise KeyError(f"no task is called {name!r}; closest: {', '.join(close)}")
