@@ -262,7 +262,23 @@ MODELS = {
         </replicate>
       </worldbody>
       <contact><exclude body1="o" body2="b"/><pair geom1="og" geom2="g"/></contact>
-      <equality><joint joint1="j"/><joint joint1="oj" joint2="j"/></equality>""",
+      <equality><joint joint1="j"/></equality>""",
+    "inertia in frames": """
+      <worldbody>
+        <replicate count="2" offset="0 0 1" euler="0 0 30">
+          <body name="b">
+            <joint/>
+            <frame pos="1 2 3" euler="10 20 30"><frame pos="0 1 0" euler="0 9 0">
+              <inertial pos="1 .2 0" mass="1" fullinertia="1 1.2 1.1 .1 .05 .02"/>
+            </frame></frame>
+          </body>
+        </replicate>
+        <body name="a">
+          <freejoint align="true"/><geom size=".1" pos="1 0 0"/>
+          <frame pos="1 2 3" euler="10 20 30"><inertial pos="1 .2 0" mass="1" diaginertia="1 1.2 1.1"/></frame>
+        </body>
+        <frame pos="1 0 0" euler="0 0 90"><attach body="a" prefix="x_"/></frame>
+      </worldbody>""",
     "attaching a body and a frame of the same model": """
       <worldbody>
         <body name="a" pos="1 0 0">
@@ -364,10 +380,58 @@ def test_visual_elements_can_be_discarded(extra, fuse):
     assert_equal(mujoco(f'<compiler discardvisual="true" fusestatic="{fuse}"/>{VISUAL}{extra}'))
 
 
-def test_what_a_copy_cannot_refer_to_is_dropped_with_a_note():
-    m = compile_mjcf(mujoco(MODELS["replicate: references to inside and outside"]))
-    assert len(m.names["equality"]) == 12
-    assert any("refers outside" in message for _, _, message in m.unsupported)
+def test_what_a_copy_cannot_refer_to_is_dropped_with_a_warning():
+    text = mujoco(MODELS["replicate: references to inside and outside"])
+    text = text.replace("</equality>", '<joint joint1="oj" joint2="j"/></equality>')
+    with pytest.warns(UserWarning, match="<joint>: this equality of a copied subtree also refers outside it") as caught:
+        m = assert_equal(text)
+    assert len(caught) == 1 and len(m.names["equality"]) == 12
+
+
+REFERRING = {  # to a body o, to one beside it, to the world body, and to nothing
+    "exclude": '<contact><exclude body1="world" body2="o"/><exclude body1="q" body2="world"/></contact>',
+    "equality": '<equality><weld body1="o" body2="world"/><weld body1="world" body2="q"/><weld body1="o"/></equality>',
+    "sensor": """<sensor>
+        <framepos objtype="site" objname="s" reftype="xbody" refname="world"/><framepos objtype="body" objname="world"/>
+        <framepos name="w" objtype="body" objname="world" reftype="site" refname="s"/>
+        <distance geom1="g" body2="world"/><contact body1="world" body2="q"/><contact body1="world"/>
+        <clock name="c"/><user dim="2"/><contact data="found"/><contact reduce="maxforce"/><e_kinetic/>
+      </sensor>""",
+    "tuple": """<sensor><clock name="c"/></sensor><custom>
+        <tuple name="t"><element objtype="body" objname="world"/><element objtype="body" objname="o"/></tuple>
+        <tuple name="u"><element objtype="body" objname="world"/></tuple>
+        <tuple name="v"><element objtype="sensor" objname="c"/></tuple>
+      </custom>""",
+}
+TWO = """<body name="q" pos="0 1 0"><geom size=".1" gap="-.1"/></body>
+  <body name="o"><joint/><geom name="g" size=".1"/><site name="s"/></body>"""
+
+
+@pytest.mark.parametrize("kind", REFERRING)
+@pytest.mark.parametrize("part", ["", 'body="o"', 'body="q"', "itself", "replicas"])
+def test_the_world_body_is_every_copys(tmp_path, kind, part):
+    """And a sensor without an object is copied with everything."""
+    inside = f"<mujoco><worldbody>{TWO}</worldbody>{REFERRING[kind]}</mujoco>"
+    if part == "itself":
+        assert_equal(inside.replace("</worldbody>", '<attach body="o" prefix="x_"/></worldbody>'))
+        return
+    if part == "replicas":
+        text = inside.replace('<body name="o">', '<replicate count="3" offset="1 0 0"><body name="o">')
+        assert_equal(text.replace("</body></worldbody>", "</body></replicate></worldbody>"))
+        return
+    (tmp_path / "child.xml").write_text(inside)
+    (tmp_path / "scene.xml").write_text(
+        f"""<mujoco><asset><model name="m" file="child.xml"/></asset>
+        <worldbody><frame pos="0 0 1"><attach model="m" {part} prefix="x_"/></frame></worldbody></mujoco>"""
+    )
+    m = assert_equal(str(tmp_path / "scene.xml"))
+    assert len(m.names["sensor"]) >= (kind == "sensor")
+
+
+def test_a_sensor_without_an_object_is_not_copied_for_ever():
+    text = f'<worldbody><replicate count="40">{TWO}</replicate></worldbody><sensor><clock/></sensor>'
+    with pytest.raises(MjcfError, match=r"<replicate>: the model would have .* elements; at most"):
+        compile_mjcf(mujoco(text))
 
 
 def test_attached_models_bring_assets_options_and_keyframes(tmp_path):

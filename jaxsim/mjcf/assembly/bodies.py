@@ -39,7 +39,7 @@ def _bodies(bodies: list[Item], m: CompiledModel) -> None:
             np.bitwise_or.reduce([g.contype for g in geoms] or [0]),
             np.bitwise_or.reduce([g.conaffinity for g in geoms] or [0]),
         )
-        body.margin = max([g.margin + g.gap for g in geoms], default=0.0)
+        body.margin = max([0.0, *(g.margin + g.gap for g in geoms)])
     dofnum = np.array([b.dofs for b in bodies])
     m.set(
         "body_",

@@ -116,4 +116,3 @@ def _assemble(spec: Spec, m: CompiledModel, problems: Problems) -> None:
         m.names[kind] = [item.name for item in spec.items(kind)]
         m.places[kind] = [item.place for item in spec.items(kind)]
     m.places |= {"option": [spec.option_place], "model": [spec.world.place]}
-    m.unsupported = spec.unsupported

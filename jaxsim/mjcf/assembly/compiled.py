@@ -23,7 +23,6 @@ class CompiledModel(ModelReals[np.ndarray], Sizes, Static, CompilerFields):
         sdf: [ngeom] which plugin, of `signed_distance.NAMES`, gives a geom its signed distance; -1 for none.
         sdf_constants: [ngeom, k] its constants.
         touch_grids: [nsensor, 6] parameters of the plugin mujoco.sensor.touch_grid, zero for other sensors.
-        unsupported: (file, line, message) of every feature that compiles but may not be simulated.
     """
 
     opt: SimpleNamespace
@@ -33,12 +32,10 @@ class CompiledModel(ModelReals[np.ndarray], Sizes, Static, CompilerFields):
     sdf: np.ndarray
     sdf_constants: np.ndarray
     touch_grids: np.ndarray
-    unsupported: list[tuple[str, int, str]]
 
     def __init__(self) -> None:
         self.names = {}
         self.places = {}
-        self.unsupported = []
         self.nflex = 0  # refused by the compiler
         self.nplugin = 0  # of what the compiler admits
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from jaxsim.core.enums import MINVAL
 from jaxsim.mjcf.algebra.conventions import EPS, IDENTITY
+from jaxsim.mjcf.algebra.frames import compose
 from jaxsim.mjcf.algebra.principal import principal_axes
 from jaxsim.mjcf.elements import inertia
 from jaxsim.mjcf.elements.orientation import orientation
@@ -36,13 +37,16 @@ def compile_inertia(body: Item, problems: Problems) -> None:
 
     Raises:
         Fault: the inertia is not physical.
-        Refused: a geom that it depends on is known to be wrong.
+        Refused: a geom or a frame that it depends on is known to be wrong.
     """
     body.mass, body.ipos, body.iquat, body.inertia, body.adjusted = 0.0, None, IDENTITY, np.zeros(3), False
     written = body.inertial
     if written is not None:
+        problems.require(written.frame)
         body.mass, body.ipos = written.mass, written.pos
         body.iquat, body.inertia = _written_inertia(written)
+        if written.frame is not None:
+            body.ipos, body.iquat = compose(written.frame.pos, written.frame.quat, body.ipos, body.iquat)
     if _infers(body):
         _infer(body, problems)
     if body.ipos is None:

@@ -64,7 +64,7 @@ SENSORS = {
 }
 # values per field of a contact (found force torque dist pos normal tangent linvel angvel) and of a ray
 CONTACT_SIZES = (1, 3, 3, 1, 3, 3, 3, 3, 3)
-FORCES, VELOCITIES, NETFORCE = 0b0_0000_0110, 0b1_1000_0000, 3
+FORCES, VELOCITIES, MAXFORCE, NETFORCE = 0b0_0000_0110, 0b1_1000_0000, 2, 3
 RAY_SIZES = (1, 3, 3, 3, 3, 1)
 COMPACT = (GeomType.SPHERE, GeomType.CAPSULE, GeomType.ELLIPSOID, GeomType.CYLINDER, GeomType.BOX, GeomType.MESH)
 
@@ -167,7 +167,8 @@ def _contact(sensor: Item, index: Index) -> None:
     if data & VELOCITIES and sensor.reduce == NETFORCE:
         raise Fault("data: linvel and angvel are of single contacts, not of the sum of all with reduce='netforce'")
     sensor.intprm = [data, sensor.reduce, sensor.num]
-    sensor.needstage = Stage.ACC if data & FORCES else Stage.VEL if data & VELOCITIES else Stage.POS
+    forces = data & FORCES or sensor.reduce in (MAXFORCE, NETFORCE)
+    sensor.needstage = Stage.ACC if forces else Stage.VEL if data & VELOCITIES else Stage.POS
 
 
 def _rangefinder(sensor: Item, index: Index) -> None:

@@ -75,7 +75,8 @@ class Problems:
 
     def remark(self, place: Place, message: str) -> None:
         """Record what MuJoCo passes over in silence: the file compiles, with a warning."""
-        self.remarks.append(Problem(place, message))
+        if (remark := Problem(place, message)) not in self.remarks:
+            self.remarks.append(remark)
 
     def refuse(self, place: Place) -> None:
         """Leave out what is written at this place, because of a problem elsewhere."""

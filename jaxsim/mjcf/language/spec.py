@@ -92,7 +92,6 @@ class Spec:
         self.instances: dict[str, tuple[str, dict[str, str]]] = {}  # of plugins: plugin and attributes by name
         self.lists: dict[str, list[Item]] = {kind: [] for kind in LISTS}
         self.znear = 0.01
-        self.unsupported: list[tuple[str, int, str]] = []
         self.world: Item
         self.option_place: Place
         self.size_place: Place
@@ -114,10 +113,6 @@ class Spec:
         if kind in IN_BODY or kind == "frame":
             return [item for body in self.bodies() for item in body.contents[kind]]
         return self.lists.get(kind, [])
-
-    def note(self, place: Place, message: str) -> None:
-        """Record a feature that compiles but that the engine may not simulate."""
-        self.unsupported.append((place.file, place.line, message))
 
 
 def references(item: Item) -> list[tuple[str, str, str]]:

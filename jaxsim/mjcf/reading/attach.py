@@ -42,7 +42,7 @@ def attach(spec: Spec, element: Element, body: Item, frame: Item | None, problem
         body.contents["body"].append(copy)
     else:
         _copy_frame(found.body if kind else found, found if kind else None, body, frame, rename)
-    copy_references(source, spec, rename)
+    copy_references(source, spec, rename, problems)
     if source is not spec:
         for kind in ("numeric", "text"):
             spec.lists[kind] += [rename.copy(item) for item in source.lists[kind]]

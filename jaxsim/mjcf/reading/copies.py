@@ -3,12 +3,15 @@
 A copy takes along what refers to it from outside the tree: pairs, tendons, actuators, sensors and so on.
 """
 
+from jaxsim.mjcf.language.bounds import require_items
+from jaxsim.mjcf.language.errors import Problems
 from jaxsim.mjcf.language.spec import IN_BODY, LISTS, Item, Spec, references
 
 # lists whose items refer to things in the tree, in the order in which they refer to one another
 REFERRING = ("pair", "exclude", "tendon", "equality", "actuator", "sensor", "tuple")
 # of these, a copy may refer to things outside the copied subtree too
 _ALSO_OUTSIDE = ("pair", "exclude", "tendon", "sensor")
+WORLD = ("body", "world")
 ASSETS = ("mesh", "hfield", "texture", "material")
 
 
@@ -54,10 +57,21 @@ class Renaming:
         return new
 
     def touches(self, item: Item) -> list[bool]:
-        """For each thing an item refers to in the tree, whether it belongs to the copy."""
-        parts = [*getattr(item, "path", ()), *getattr(item, "parts", ())]
-        found = [ref for one in (item, *parts) for ref in references(one)]
-        return [name in self.names.get(kind, ()) for _, kind, name in found if kind not in ASSETS]
+        """For each thing an item refers to in the tree, but for the world: whether it belongs to the copy."""
+        found = [ref for ref in _in_tree(item) if ref[1:] != WORLD]
+        return [name in self.names.get(kind, ()) for _, kind, name in found]
+
+
+def _in_tree(item: Item) -> list[tuple[str, str, str]]:
+    """What an item and its parts refer to, but for assets."""
+    parts = [*getattr(item, "path", ()), *getattr(item, "parts", ())]
+    return [ref for one in (item, *parts) for ref in references(one) if ref[1] not in ASSETS]
+
+
+def _stands_alone(item: Item) -> bool:
+    """Whether an item goes with every copy: a sensor without an object, such as a clock, or a tuple of the world."""
+    found = _in_tree(item)
+    return (item.kind == "sensor" and not found) or (item.kind == "tuple" and all(ref[1:] == WORLD for ref in found))
 
 
 def count_items(body: Item) -> int:
@@ -72,6 +86,9 @@ def copy_body(source: Item, parent: Item, rename: Renaming) -> Item:
     body.contents = {kind: [] for kind in source.contents}
     body.name, body.parent = rename(source.name), parent
     copy_contents(source, body, {None: None}, rename)
+    if source.inertial is not None:
+        frame = source.inertial.frame
+        body.inertial = Item(**{**vars(source.inertial), "frame": rename.copies.get(frame, frame)})
     return body
 
 
@@ -98,18 +115,22 @@ def copy_contents(source: Item, target: Item, frame_of: dict[Item | None, Item |
             target.contents["body"].append(new)
 
 
-def copy_references(source: Spec, target: Spec, rename: Renaming) -> None:
-    """Copy what refers to the copied subtree into the lists of the target."""
+def copy_references(source: Spec, target: Spec, rename: Renaming, problems: Problems) -> None:
+    """Copy what refers to the copied subtree into the lists of the target, and sensors that refer to nothing.
+
+    With each replica these sensors are copied again, and their copies too: so does MuJoCo.
+
+    Raises:
+        Fault: there would be too many of them.
+    """
     for kind in REFERRING:
         for item in list(source.lists[kind]):
-            touches = rename.touches(item)
-            if not any(touches):
-                continue
-            if all(touches) or (source is target and kind in _ALSO_OUTSIDE):
+            touches, alone = rename.touches(item), _stands_alone(item)
+            if alone or (any(touches) and (all(touches) or (source is target and kind in _ALSO_OUTSIDE))):
+                target.copied += alone
+                require_items(target.copied)
                 rename.names[kind].add(item.name)
                 target.lists[kind].append(rename.copy(item))
-            else:
-                target.note(
-                    item.place,
-                    f"dropped, as MuJoCo does: this {kind} of a copied subtree also refers outside it",
-                )
+            elif any(touches):
+                message = f"this {kind} of a copied subtree also refers outside it; the copy lacks it, as in MuJoCo"
+                problems.remark(item.place, message)

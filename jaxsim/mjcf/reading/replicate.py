@@ -7,13 +7,13 @@ import numpy as np
 from jaxsim.mjcf.algebra.frames import compose, from_euler
 from jaxsim.mjcf.language.bounds import require_items
 from jaxsim.mjcf.language.element import Element
-from jaxsim.mjcf.language.errors import Fault
+from jaxsim.mjcf.language.errors import Fault, Problems
 from jaxsim.mjcf.language.schema import defaults
 from jaxsim.mjcf.language.spec import Item, Spec
 from jaxsim.mjcf.reading.copies import REFERRING, Renaming, copy_contents, copy_references, count_items
 
 
-def replicate(spec: Spec, element: Element, body: Item, subtree: Item, holder: Item) -> None:
+def replicate(spec: Spec, element: Element, body: Item, subtree: Item, holder: Item, problems: Problems) -> None:
     """Put `count` copies of a subtree into a body, each displaced and turned from the one before."""
     values = defaults("replicate") | element.values
     count, settings = max(0, values["count"] or 0), spec.settings
@@ -32,7 +32,7 @@ def replicate(spec: Spec, element: Element, body: Item, subtree: Item, holder: I
         frame.pos, frame.quat, frame.body = pos, quat, body
         body.contents["frame"].append(frame)
         copy_contents(subtree, body, {holder: frame}, rename)
-        copy_references(spec, spec, rename)
+        copy_references(spec, spec, rename, problems)
         if i == 0:
             _follow(spec.lists["key"], rename)
         pos, _ = compose(pos, quat, values["offset"], step)

@@ -141,8 +141,6 @@ class Sections:
             elif element.tag == "hfield":
                 item = self._add("hfield", "hfield", element, defaults("hfield"))
                 item.name = item.name or _stem(item.file)
-            elif element.tag == "skin":
-                self.spec.note(element.place, "skins are visual and are ignored")
 
     def _contact(self, section: Element) -> None:
         for element in section.children:

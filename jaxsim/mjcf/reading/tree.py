@@ -50,7 +50,7 @@ class _Tree:
                     if not self.problems.attempt(child.place, self._attach, child, body, frame):
                         self.problems.leave_out_unknown()
                 case "inertial":
-                    self._inertial(child, body)
+                    self._inertial(child, body, frame)
                 case "joint" | "freejoint" | "geom" | "site" | "camera" | "light":
                     self._content(child, body, frame, cls)
 
@@ -69,10 +69,10 @@ class _Tree:
         body.contents["frame"].append(inner)
         self.contents(element, body, inner, cls)
 
-    def _inertial(self, element: Element, body: Item) -> None:
+    def _inertial(self, element: Element, body: Item, frame: Item | None) -> None:
         if body is self.spec.world:
             self.problems.add(element.place, "the world body cannot have inertia")
-        body.inertial = make("inertial", "inertial", element, defaults("inertial"), self.spec.settings)
+        body.inertial = make("inertial", "inertial", element, defaults("inertial"), self.spec.settings, frame=frame)
 
     def _content(self, element: Element, body: Item, frame: Item | None, cls: DefaultClass) -> None:
         kind = "joint" if element.tag == "freejoint" else element.tag
@@ -119,5 +119,5 @@ class _Tree:
         self.contents(element, subtree, holder, cls)
         if (element.values.get("count") or 0) <= 0:
             self.problems.remark(element.place, "count is not positive: the contents are left out, as MuJoCo does")
-        replicate(self.spec, element, body, subtree, holder)
+        replicate(self.spec, element, body, subtree, holder, self.problems)
         return True
