@@ -32,6 +32,7 @@ from jaxsim.mjcf.language.errors import MjcfError, Place, Problem
 from jaxsim.sensors.distance import unmeasured
 from jaxsim.sensors.table import SUPPORTED_SENSORS
 from jaxsim.sensors.tactile import unfelt
+from jaxsim.sensors.zone import boundless
 from jaxsim.step import asleep_at_start
 
 Where = Callable[[str, int], Place]
@@ -161,6 +162,8 @@ def _elements(m: Model) -> Iterator[tuple[str, int, str]]:
         )
     for sensor, geom in unfelt(m):
         yield "sensor", sensor, f"the touch of a geom of type {geom.name.lower()} is not simulated; remove the sensor"
+    for sensor, site in boundless(m):
+        yield "sensor", sensor, f"the inside of a site of type {site.name.lower()} is not simulated; use a box"
     for i in np.flatnonzero((np.asarray(m.sensor_delay) > 0) & (m.opt.integrator == Integrator.RK4)):
         yield (
             "sensor",

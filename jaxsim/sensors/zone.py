@@ -5,9 +5,9 @@ import numpy as np
 
 from jaxsim.algebra import vector
 from jaxsim.algebra.select import gather_groups, take
-from jaxsim.collision.inside import inside
+from jaxsim.collision.inside import VOLUMES, inside
 from jaxsim.core.data import Data
-from jaxsim.core.enums import GeomType
+from jaxsim.core.enums import GeomType, ObjType, SensorType
 from jaxsim.core.model import Model
 from jaxsim.sensors.enclosure import enclosures
 from jaxsim.sensors.frame import object_frames
@@ -28,6 +28,15 @@ def _centres_inside(m: Model, d: Data, s: np.ndarray) -> Array:
     pos = object_frames(m, d, m.sensor_objtype[s], m.sensor_objid[s]).pos
     zone = in_sites(m, d, m.sensor_refid[s], pos[:, None])
     return zone[:, 0].astype(d.qpos.dtype)
+
+
+def boundless(m: Model) -> list[tuple[int, GeomType]]:
+    """Sensors in the zone of a site whose inside is not known, each with the type of that site."""
+    of_object = np.isin(m.sensor_type, (SensorType.TOUCH, SensorType.CONTACT)) & (m.sensor_objtype == ObjType.SITE)
+    of_reference = m.sensor_type == SensorType.INSIDESITE
+    zones = [(int(i), int(m.sensor_objid[i])) for i in np.flatnonzero(of_object)]
+    zones += [(int(i), int(m.sensor_refid[i])) for i in np.flatnonzero(of_reference)]
+    return [(i, GeomType(int(m.site_type[site]))) for i, site in zones if m.site_type[site] not in VOLUMES]
 
 
 def in_sites(m: Model, d: Data, sites: np.ndarray, points: Array) -> Array:

@@ -18,7 +18,7 @@ from jaxsim.mjcf import MjcfError, compile_mjcf
 from jaxsim.mjcf.assets.mesh import compile_mesh
 
 MESH = '<asset><mesh name="m" file="{}" scale="{} 1 1"/></asset>'
-HFIELD = '<asset><hfield name="m" file="{}" size="1 1 1 1"/></asset>'
+HFIELD = '<asset><hfield name="m" file="{}" size="1 1 1 1" nrow="7" elevation="1 2"/></asset>'  # the file counts
 BODY = '<worldbody><body><freejoint/><geom type="mesh" mesh="m"/></body></worldbody>'
 GROUND = '<worldbody><geom type="hfield" hfield="m"/></worldbody>'
 

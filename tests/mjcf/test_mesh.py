@@ -465,7 +465,7 @@ def test_hfield_from_binary():
         ({"size": [1, 1, 0, 1], "nrow": 2, "ncol": 2}, "size"),
         ({"nrow": 1, "ncol": 5}, "at least 2"),
         ({"nrow": 2, "ncol": 2, "elevation": [1, 2, 3]}, "need 4"),
-        ({"nrow": 2, "ncol": 2, "data": b""}, "twice"),
+        ({"nrow": 2, "ncol": 2, "data": b""}, "ends before"),
         ({"data": b"\1\0\0\0\1\0", "extension": ".bin"}, "header"),
         ({"data": struct.pack("<2i", 3, 4), "extension": ".bin"}, "bytes"),
         ({"data": struct.pack("<2i", -1, 4), "extension": ".bin"}, "rows"),

@@ -52,6 +52,11 @@ def test_everything_is_reported_together_in_order():
 BODY = '<worldbody><body name="b"><joint name="j"/><geom name="g" size="1"/><site name="s"/></body></worldbody>'
 
 
+BALL, YIELDING = '<joint type="ball" range="0 9"', '<joint springyield="-1"'
+SLEEPING_ARM = '<body sleep="init"><joint/><geom size="1"/></body></body>'
+FREE_ARM = '<body><freejoint/><geom size="1"/></body></body>'
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -68,6 +73,37 @@ BODY = '<worldbody><body name="b"><joint name="j"/><geom name="g" size="1"/><sit
             '<actuator><muscle joint="j"/></actuator></mujoco>',
             "<muscle>: the search for its lengthrange knows no equalities but those of joints and tendons",
         ),
+        (
+            f'<mujoco><worldbody><body sleep="never">{BODY[11:-12]}</body></worldbody></mujoco>',
+            "<body>: sleep belongs to a body that moves and whose parents do not",
+        ),
+        (
+            f"<mujoco>{BODY.replace('</body>', SLEEPING_ARM)}</mujoco>",
+            "sleep belongs to a body that moves and whose parents do not",
+        ),
+        (
+            f"<mujoco><compiler fusestatic='true'/>{BODY.replace('</body>', FREE_ARM)}</mujoco>",
+            "<body>: a free joint can only be in a child of the world body",
+        ),
+        (
+            f"<mujoco><compiler autolimits='false'/>{BODY.replace('<joint', BALL)}</mujoco>",
+            "range is given but limited is not, and autolimits is off",
+        ),
+        (f"<mujoco>{BODY.replace('<joint', YIELDING)}</mujoco>", "<joint>: springyield is negative"),
+        (
+            f'<mujoco>{BODY}<tendon><fixed springyield="-1"><joint joint="j" coef="1"/></fixed></tendon></mujoco>',
+            "<fixed>: springyield is negative",
+        ),
+        (
+            '<mujoco><worldbody><site type="hfield"/></worldbody></mujoco>',
+            "<site>: a site cannot be a plane, a height field",
+        ),
+        ('<mujoco><size nuserdata="-1"/></mujoco>', "<size>: nuserdata=-1; it must not be negative"),
+        (
+            f'<mujoco>{BODY}<actuator><general joint="j" cranklength="1"/></actuator></mujoco>',
+            "cranklength belongs to a slider-crank, which needs cranksite",
+        ),
+        ('<mujoco><custom><numeric name="n"/></custom></mujoco>', "it has 0 values; expected at least 1"),
         ("<scene/>", "the root element is <scene>; expected <mujoco>"),
         ("<mujoco>" + "<worldbody>" * 2000, "elements are nested deeper than 1000"),
         ('<mujoco><include file="no.xml"/></mujoco>', "file not found: tried 'no.xml'"),

@@ -263,6 +263,36 @@ MODELS = {
       </worldbody>
       <contact><exclude body1="o" body2="b"/><pair geom1="og" geom2="g"/></contact>
       <equality><joint joint1="j"/></equality>""",
+    "a free joint below static bodies that are fused": """
+      <compiler fusestatic="true"/>
+      <worldbody>
+        <body pos="1 0 0" euler="0 30 0"><geom size=".1"/>
+          <body pos="0 1 0"><frame euler="10 0 0"><body pos="1 1 1"><freejoint/><geom size=".1" pos="1 2 3"/></body></frame></body>
+        </body>
+      </worldbody>""",
+    "many numbers, no inertia but the bound": """
+      <compiler boundinertia=".5"/>
+      <worldbody><body><joint/><inertial pos="0 0 0" mass="1" fullinertia="0 0 0 0 0 0"/></body></worldbody>
+      <custom><numeric name="n" size="1000" data="1 2"/></custom>""",
+    "trees that an actuator joins stay awake": """
+      <worldbody>
+        <body><freejoint/><geom size=".1"/><site name="a"/></body><body><freejoint/><geom size=".1"/><site name="b"/></body>
+        <body><freejoint/><geom size=".1"/><site name="c"/></body><body><freejoint/><geom size=".1"/><site name="d"/></body>
+        <body><freejoint/><geom size=".1"/><site name="e"/></body>
+      </worldbody>
+      <actuator>
+        <general site="a" refsite="b"/><general cranksite="c" slidersite="d" cranklength="1"/>
+      </actuator>""",
+    "what a dcmotor leaves to the actuators of its class": """
+      <default>
+        <dcmotor motorconst="2" resistance="3"/>
+        <default class="k"><intvelocity kv="3"/></default>
+      </default>
+      <worldbody><body><joint name="j"/><geom size="1"/></body></worldbody>
+      <actuator>
+        <intvelocity joint="j" actrange="-1 1"/><dcmotor joint="j"/><intvelocity class="k" joint="j" actrange="-1 1"/>
+        <general class="k" joint="j" dyntype="integrator" actrange="-1 1"/>
+      </actuator>""",
     "inertia in frames": """
       <worldbody>
         <replicate count="2" offset="0 0 1" euler="0 0 30">

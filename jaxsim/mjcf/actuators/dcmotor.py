@@ -47,7 +47,7 @@ def dcmotor(actuator: Values, given: Values, inherited: Values | None, ctrlspec:
         "biasprm": bias,
         "ctrlspec": ctrlspec,
         "actdim": slots,
-        "actlimited": Tristate.FALSE,
+        "unlimited": True,
         "actearly": True,
         "inheritrange": 0.0,
     }

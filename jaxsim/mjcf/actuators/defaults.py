@@ -15,6 +15,7 @@ from jaxsim.mjcf.actuators.inputs import read_input
 from jaxsim.mjcf.actuators.shortcuts import GAIN_OF, SHORTCUTS, Values
 from jaxsim.mjcf.language.defaults import DefaultClass, overlay
 from jaxsim.mjcf.language.element import Element
+from jaxsim.mjcf.language.enums import Tristate
 from jaxsim.mjcf.language.errors import Problems
 from jaxsim.mjcf.language.schema import attributes, defaults
 
@@ -34,6 +35,7 @@ def _parameters() -> Values:
         "actearly": False,
         "ctrlspec": 0,
         "inheritrange": 0.0,
+        "unlimited": False,  # activations, whatever actlimited says: those of a dcmotor
     }
 
 
@@ -70,13 +72,16 @@ def resolve(element: Element, cls: DefaultClass) -> Values:
     Raises:
         Fault: the parameters contradict each other.
     """
-    return _apply(class_default(cls), element, cls)
+    values = _apply(class_default(cls), element, cls)
+    return values | ({"actlimited": Tristate.FALSE} if values["unlimited"] else {})
 
 
 def _apply(values: Values, element: Element, cls: DefaultClass) -> Values:
     tag, given = element.tag, element.values
     mechanical = {k: v for k, v in given.items() if k in attributes("general") and k not in PARAMETERS and k != "input"}
     result = overlay(values, mechanical) | {"type": tag}
+    if "actlimited" in given:
+        result["unlimited"] = False
     if tag == "general":
         return _general(result, given)
     inherited = _inheritable(values, tag, cls)

@@ -27,7 +27,7 @@ def principal_axes(full: Array, zero: float = ZERO, equal: float = EQUAL) -> tup
         axes = quaternion.to_mat(quat).reshape(3, 3)
         rotated = axes.T @ matrix @ axes
         row, col, axis = _largest_product(rotated)
-        if not abs(rotated[row, col]) >= zero * scale or not math.isfinite(scale):
+        if not abs(rotated[row, col]) >= zero * scale or not 0 < scale < math.inf:
             break
         quat = unit(quaternion.mul(quat, _rotation(rotated, row, col, axis)))
     return _sorted(quat, np.diag(rotated).copy(), equal * scale)

@@ -28,6 +28,8 @@ def check_items(spec: Spec, problems: Problems) -> None:
     nv, rows = _dofs(spec), max(len(spec.bodies()), len(spec.lists["tendon"]), len(spec.lists["actuator"]))
     problems.attempt(spec.world.place, _require_dofs, nv, rows)
     problems.attempt(spec.size_place, require_numbers, spec.size.nuserdata, "userdata")
+    if spec.size.nuserdata < 0:
+        problems.add(spec.size_place, f"nuserdata={spec.size.nuserdata}; it must not be negative")
     if len(problems.found) > before:  # others are reported together with those of later stages
         problems.check()
 

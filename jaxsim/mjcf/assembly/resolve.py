@@ -13,6 +13,7 @@ from jaxsim.mjcf.elements.custom import compile_numeric, compile_text, compile_t
 from jaxsim.mjcf.elements.discard_visual import drop_visual, mark_visual
 from jaxsim.mjcf.elements.equality import compile_equality
 from jaxsim.mjcf.elements.fuse_static import fuse_static
+from jaxsim.mjcf.elements.joints import check_free_joints
 from jaxsim.mjcf.elements.sensors import compile_sensor
 from jaxsim.mjcf.elements.tendons import compile_tendon
 from jaxsim.mjcf.language.errors import Problems
@@ -36,6 +37,8 @@ def resolve(spec: Spec, problems: Problems) -> None:
         drop_visual(spec, problems)
     if spec.settings.fusestatic and not problems.found:
         fuse_static(spec)
+    if not (spec.settings.fusestatic and problems.found):
+        check_free_joints(spec, problems)
     number(spec)
     _outside_the_tree(spec, index, problems)
     if not problems.found:

@@ -22,7 +22,8 @@ def sleep_policy(m: CompiledModel) -> None:
         elif kind in (TrnType.JOINT, TrnType.JOINTINPARENT) or (kind == TrnType.SO3 and second < 0):
             stay_awake(m.body_treeid[m.jnt_bodyid[first]])
         elif kind in (TrnType.SITE, TrnType.SLIDERCRANK, TrnType.SO3):
-            stay_awake(m.body_treeid[m.site_bodyid[first]])
+            for site in {first, second} - {-1}:
+                stay_awake(m.body_treeid[m.site_bodyid[site]])
         elif kind == TrnType.BODY:
             stay_awake(m.body_treeid[first])
     for tendon, trees in enumerate(along):

@@ -36,9 +36,9 @@ def compile_assets(spec: Spec, problems: Problems) -> dict[str, dict[str, Any]]:
 
 
 def _colliding_meshes(spec: Spec) -> set[str]:
-    """Names of meshes that need a convex hull."""
+    """Names of meshes that need a convex hull; as in MuJoCo those of sites have one too."""
     paired = {name for pair in spec.lists["pair"] for name in (pair.geom1, pair.geom2)}
-    return {
+    return {site.mesh for site in spec.items("site") if site.mesh} | {
         geom.mesh
         for geom in spec.items("geom")
         if geom.mesh

@@ -41,7 +41,8 @@ def compile_hfield(
     Args:
         name: of the asset, for messages.
         elevation: nrow*ncol numbers, the top row first; without them and without a file the field is flat.
-        data, extension: content of the file, and ".png", or anything else for MuJoCo's binary format.
+        data, extension: content of the file, and ".png", or anything else for MuJoCo's binary format. Where there is a
+            file, nrow, ncol and elevation do not matter.
 
     Raises:
         Fault: the height field cannot be compiled, and why.
@@ -56,8 +57,6 @@ def _compile(size: Array, nrow: int, ncol: int, elevation: Array | None, data: b
     if size.shape != (4,) or not np.all(size > 0):
         raise Fault("size must be four positive numbers")
     if data is not None:
-        if nrow or ncol or elevation is not None:
-            raise Fault("it is given twice: by a file, and by nrow, ncol or elevation")
         values = read_grey(data)[::-1].astype(np.float32) if extension.lower() == ".png" else _binary(data)
         nrow, ncol = values.shape
     elif elevation is not None and np.size(elevation) != nrow * ncol:

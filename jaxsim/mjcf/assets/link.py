@@ -28,7 +28,7 @@ def link_assets(spec: Spec, index: Index) -> None:
                 mesh = named("mesh", item.mesh)
                 if item.type in (GeomType.MESH, GeomType.SDF):
                     item.data_item = mesh
-                elif item.type == GeomType.HFIELD:
+                elif item.type == GeomType.HFIELD and kind == "geom":
                     item.data_item = named("hfield", item.hfield)
                 if mesh is not None and item.material is None:
                     item.material_item = kept(named("material", mesh.material))

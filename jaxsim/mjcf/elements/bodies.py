@@ -91,6 +91,8 @@ def _finish(body: Item, problems: Problems) -> None:
     """What needs all that is in a body: its joints together, and alignment with its inertia."""
     problems.require(*body.contents["joint"])
     check_joints(body)
+    if body.sleep and not (body.contents["joint"] and body.parent.weld.parent is None):
+        raise Fault("sleep belongs to a body that moves and whose parents do not")
     if _aligns(body):
         problems.require(body.inertial, *(item for kind in IN_BODY for item in body.contents[kind]))
         _align_to_inertia(body)

@@ -2,20 +2,20 @@
 
 import numpy as np
 
+from jaxsim.mjcf.language.bounds import require_numbers
 from jaxsim.mjcf.language.errors import Fault
 from jaxsim.mjcf.language.names import Index
 from jaxsim.mjcf.language.schema import OBJECT_TYPES
 from jaxsim.mjcf.language.spec import Item
-
-MAX_NUMERIC = 500
 
 
 def compile_numeric(numeric: Item) -> None:
     """Values of a numeric field, padded with zeros to its size."""
     data = numeric.data if numeric.data is not None else np.zeros(0)
     numeric.length = data.size if numeric.size is None else numeric.size
-    if not 1 <= numeric.length <= MAX_NUMERIC:
-        raise Fault(f"it has {numeric.length} values; expected 1 to {MAX_NUMERIC}")
+    if numeric.length < 1:
+        raise Fault(f"it has {numeric.length} values; expected at least 1")
+    require_numbers(numeric.length, "it")
     if data.size > numeric.length:
         raise Fault(f"size={numeric.length} is less than the {data.size} values of data")
     numeric.values = np.concatenate([data, np.zeros(numeric.length - data.size)])

@@ -8,10 +8,10 @@ from jaxsim.algebra import quaternion
 from jaxsim.core.enums import JointType
 from jaxsim.mjcf.algebra.conventions import EPS, IDENTITY, ZERO, normalize
 from jaxsim.mjcf.algebra.frames import compose
-from jaxsim.mjcf.elements.limits import check_limited, is_limited
+from jaxsim.mjcf.elements.limits import check_automatic, check_limited, is_limited
 from jaxsim.mjcf.language.enums import Tristate
-from jaxsim.mjcf.language.errors import Fault
-from jaxsim.mjcf.language.spec import Item
+from jaxsim.mjcf.language.errors import Fault, Problems
+from jaxsim.mjcf.language.spec import Item, Spec
 
 
 def compile_joint(joint: Item) -> None:
@@ -19,12 +19,15 @@ def compile_joint(joint: Item) -> None:
     time_constant, ratio = joint.springdamper
     if (time_constant or ratio) and (time_constant <= 0 or ratio <= 0):
         raise Fault("the two values of springdamper must be positive")
+    if joint.springyield < 0:
+        raise Fault("springyield is negative")
     scale = math.pi / 180 if joint.settings.degree else 1.0
     if joint.type == JointType.FREE:
         joint.limited = Tristate.FALSE
         if joint.springyield:
             raise Fault("springyield is not available for free joints")
     if joint.type == JointType.BALL:
+        check_automatic(joint, "limited", "range")
         joint.is_limited = is_limited(joint.limited, joint.range)
         if joint.is_limited and joint.range[0]:
             raise Fault("range of a ball joint must start at 0")
@@ -50,6 +53,13 @@ def compile_joint(joint: Item) -> None:
         joint.springyield *= scale
 
 
+def check_free_joints(spec: Spec, problems: Problems) -> None:
+    """Report free joints that are not in a child of the world body; static bodies between may have been fused."""
+    for body in spec.bodies()[1:]:
+        if body.parent.parent is not None and any(joint.type == JointType.FREE for joint in body.contents["joint"]):
+            problems.add(body.place, "a free joint can only be in a child of the world body")
+
+
 def check_joints(body: Item) -> None:
     """Raise a Fault unless the joints of a body go together."""
     types = [joint.type for joint in body.contents["joint"]]
@@ -57,8 +67,6 @@ def check_joints(body: Item) -> None:
         raise Fault("the joints of a body have more than 6 degrees of freedom")
     if JointType.FREE in types and len(types) > 1:
         raise Fault("a free joint must be the only joint of its body")
-    if JointType.FREE in types and body.parent.parent is not None:
-        raise Fault("a free joint can only be in a child of the world body")
     if JointType.BALL in types and any(
         t in (JointType.BALL, JointType.HINGE) for t in types[types.index(JointType.BALL) + 1 :]
     ):

@@ -15,8 +15,9 @@ def compile_tendon(tendon: Item, index: Index) -> None:
         raise Fault("its path is empty")
     index.require(*tendon.path)
     tendon.wraps = [_wrap(part, index) for part in tendon.path]
-    if tendon.armature < 0:
-        raise Fault("armature is negative")
+    for name in ("armature", "springyield"):
+        if getattr(tendon, name) < 0:
+            raise Fault(f"{name} is negative")
     if tendon.key == "fixed":
         _check_fixed(tendon)
     else:

@@ -25,7 +25,8 @@ class Files:
     ):
         self.directory = directory
         self.packages = {name: os.path.abspath(folder) for name, folder in (packages or {}).items()}
-        self.assets = {_normal(name): data for name, data in (assets or {}).items()}
+        contents = {n: data.encode() if isinstance(data, str) else data for n, data in (assets or {}).items()}
+        self.assets = {_normal(name): data for name, data in contents.items()}
         self.included: set[str] = set()
         self.models: list[str] = []
 

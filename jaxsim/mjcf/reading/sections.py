@@ -174,6 +174,8 @@ class Sections:
 
     def _actuator_values(self, element: Element, cls: DefaultClass) -> dict[str, Any]:
         self.problems.require(*(written for ancestor in cls.lineage() for written in ancestor.actuators))
+        if "cranklength" in element.values and not element.values.get("cranksite"):
+            raise Fault("cranklength belongs to a slider-crank, which needs cranksite")
         if element.tag != "plugin":
             return actuator_defaults.resolve(element, cls)
         name, config = self._plugin(element)
