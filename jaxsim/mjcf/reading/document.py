@@ -4,9 +4,7 @@ No DTD, no entities, no network. `include` follows MuJoCo: a path is looked up r
 relative to the including file, and no file may be included twice.
 """
 
-import contextlib
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from xml.parsers import expat
@@ -14,6 +12,7 @@ from xml.parsers import expat
 from jaxsim.mjcf.language.element import Element
 from jaxsim.mjcf.language.errors import Fault, MjcfError, Place, Problem, Problems
 from jaxsim.mjcf.language.files import Files
+from jaxsim.mjcf.reading.forgiving import forgiven
 
 MAX_DEPTH = 1000
 
@@ -56,21 +55,12 @@ def parse(text: bytes, file: str) -> Element:
     Raises:
         MjcfError: it is malformed, or has a DTD.
     """
-    source = text.decode("utf-8", "replace")
     stack: list[Element] = []
     try:
-        return _parse(source, file, stack)
+        return _parse(forgiven(text.decode("utf-8", "replace")), file, stack)
     except expat.ExpatError as error:
-        forgiven = _FORGIVEN.sub(lambda match: match[1] + " " if match[1] else "", source)
-        if forgiven != source:
-            with contextlib.suppress(expat.ExpatError):
-                return _parse(forgiven, file, [])
         message = f"malformed XML: {expat.ErrorString(error.code)} at column {error.offset + 1}"
         raise MjcfError([Problem(Place(file, error.lineno, stack[-1].tag), message)]) from None
-
-
-# no space between two attributes; declarations like <! this >
-_FORGIVEN = re.compile(r"""(="[^"<]*")(?=[A-Za-z_])|<!(?!--|\[CDATA|DOCTYPE)[^<>]*>""")
 
 
 def _parse(source: str, file: str, stack: list[Element]) -> Element:
@@ -85,6 +75,8 @@ def _parse(source: str, file: str, stack: list[Element]) -> Element:
     def start(tag: str, attributes: dict[str, str]) -> None:
         if len(stack) > MAX_DEPTH:
             refuse(f"elements are nested deeper than {MAX_DEPTH}")
+        if len(stack) == 1:  # namespaces
+            attributes = {name: value for name, value in attributes.items() if ":" not in name and name != "xmlns"}
         place = Place(file, parser.CurrentLineNumber, tag, parser.CurrentColumnNumber)
         element = Element(tag, attributes, place)
         stack[-1].children.append(element)
