@@ -74,6 +74,14 @@ def normalize(x: Array) -> Array:
     return normalize_with_norm(x)[0]
 
 
+def within(x: Array, low: Array | float, high: Array | float) -> Array:
+    """Numbers [...] clamped to [low, high]. At the ends the derivative is that from within, where jnp.clip has half.
+
+    For what cannot be beyond, such as a control at its limit, the other side has no meaning.
+    """
+    return jnp.where((low <= x) & (x <= high), x, jnp.clip(x, low, high))
+
+
 def least(x: Array) -> tuple[Array, Array]:
     """The smallest element along a short last axis, [..., n] -> [..., 1], and a one-hot mask of where it is first.
 

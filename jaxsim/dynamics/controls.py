@@ -42,7 +42,7 @@ def controls(m: Model, d: Data) -> tuple[Array, Array]:
     """
     ctrl = late_controls(m, d)
     if not m.opt.disables(DisableBit.CLAMPCTRL):
-        clamped = jnp.clip(ctrl, m.actuator_ctrlrange[:, 0], m.actuator_ctrlrange[:, 1])
+        clamped = vector.within(ctrl, m.actuator_ctrlrange[:, 0], m.actuator_ctrlrange[:, 1])
         ctrl = jnp.where(np.asarray(m.actuator_ctrllimited, bool), clamped, ctrl)
     bad = jnp.any(is_bad(ctrl))
     return jnp.where(bad, 0, ctrl), bad

@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
+from jaxsim.algebra import vector
 from jaxsim.core.enums import MINVAL
 
 Array = jax.Array
@@ -70,11 +72,23 @@ def bias(x: Muscle) -> Array:
 
 
 def activation_rate(ctrl: Array, act: Array, prm: Array) -> Array:
-    """Rate [n] (1/s) of activations [n] for controls [n] and prm [n, 10]: tau_act, tau_deact, smoothing width."""
-    excess = jnp.clip(ctrl, 0, 1) - act
+    """Rate [n] (1/s) of activations [n] for controls [n] and prm [n, 10]: tau_act, tau_deact, smoothing width.
+
+    Without smoothing the rate has a kink where control and activation are equal, as in every muscle at rest. There its
+    derivative is the mean of both sides, as central differences have it; but that by a control at the end of its range
+    is that of the only side on which it can move.
+    """
+    ctrl = vector.within(ctrl, 0, 1)
+    excess = ctrl - act
     stretch = 0.5 + 1.5 * jnp.clip(act, 0, 1)
     rising, falling, width = prm[:, 0] * stretch, prm[:, 1] / stretch, prm[:, 2]
     smooth = width >= MINVAL
     x = jnp.clip(excess / jnp.where(smooth, width, 1) + 0.5, 0, 1)
     blend = jnp.where(smooth, x**3 * (x * (6 * x - 15) + 10), jnp.where(excess > 0, 1.0, 0.0))
-    return excess / jnp.maximum(falling + (rising - falling) * blend, MINVAL)
+    time = jnp.maximum(falling + (rising - falling) * blend, MINVAL)
+    rising, falling = jnp.maximum(rising, MINVAL), jnp.maximum(falling, MINVAL)
+    kink = ~smooth & (excess == 0)
+    time = jnp.where(kink, 2 / (1 / rising + 1 / falling), time)
+    of_ctrl = jnp.where(kink & (ctrl <= 0), rising, jnp.where(kink & (ctrl >= 1), falling, time))
+    change = lax.stop_gradient(1 / of_ctrl - 1 / time)
+    return excess / time + change * (ctrl - lax.stop_gradient(ctrl))

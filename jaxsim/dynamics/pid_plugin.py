@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxsim.algebra import vector
 from jaxsim.algebra.select import take
 from jaxsim.core.data import Data
 from jaxsim.core.enums import DynType
@@ -51,7 +52,7 @@ def _setpoint(m: Model, d: Data, act: Array) -> Array:
     first = m.actuator_ctrladr[index]
     ctrl, bounds = take(d.ctrl, first), take(m.actuator_ctrlrange, first)
     limited = np.asarray(m.actuator_ctrllimited, bool)[first]
-    ctrl = jnp.where(limited, jnp.clip(ctrl, bounds[:, 0], bounds[:, 1]), ctrl)
+    ctrl = jnp.where(limited, vector.within(ctrl, bounds[:, 0], bounds[:, 1]), ctrl)
     wanted = _of_dynamics(m, index, act, jnp.where(is_bad(ctrl), 0, ctrl))
     way = take(m.actuator_pidprm, index)[:, 4] * m.opt.timestep
     before = state(m, d.act, index, SLEW)

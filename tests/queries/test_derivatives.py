@@ -73,6 +73,33 @@ def test_transition(case):
         assert np.abs(np.asarray(a) - b).max() < 1e-5 * (1 + np.abs(b).max()), name
 
 
+AT_LIMITS = """
+<mujoco>
+  <worldbody><body><joint name="j" axis="0 1 0"/><geom size=".1" pos="0 0 -.2"/></body></worldbody>
+  <actuator>
+    {}<motor joint="j" ctrlrange="-1 1"/><motor joint="j" ctrlrange="-1 1"/><motor joint="j" ctrlrange="0 2"/>
+  </actuator>
+</mujoco>
+"""
+MUSCLE = '<muscle joint="j" ctrlrange="0 1" lengthrange="-1 2"/>'
+
+
+@pytest.mark.parametrize("level", [0.0, 0.4, 1.0])
+def test_at_the_end_of_its_range_a_control_acts_inwards(level):
+    """As MuJoCo's differences have it there; and a muscle whose activation has come to its control is at a kink."""
+    mj, model = oracle.pair_of_xml(AT_LIMITS.format(3 * MUSCLE))
+    d = mujoco.MjData(mj)
+    d.ctrl[:] = level, min(level, 0.2), 0.9, -1, 1, 0
+    d.act[:] = level, 0, 1
+    mujoco.mj_forward(mj, d)
+    a, b = np.zeros((5, 5)), np.zeros((5, 6))
+    mujoco.mjd_transitionFD(mj, d, 1e-7, True, a, b, None, None)
+    ours = js.transition_jacobians(model, oracle.put(model, d))
+    np.testing.assert_allclose(ours[0], a, atol=2e-7 * np.abs(a).max())
+    np.testing.assert_allclose(ours[1], b, atol=2e-7 * np.abs(b).max())
+    assert np.abs(b).max(0).min() > 1e-4  # each of them acts
+
+
 def test_transition_predicts_the_step():
     """Independent of MuJoCo: the first-order error of the linearised step falls with the square of its size."""
     _, _, model, data = scene("RK4")
