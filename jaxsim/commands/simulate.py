@@ -64,6 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     path = resolve(args.model)
+    written = [file.resolve() for file in (args.out, args.save) if file]
+    if len({path.resolve(), *written}) <= len(written):
+        raise InputError("--out, --save and the model must be three different files")
     devices = sharing(args.worlds, args.devices)
     start = time.perf_counter()
     model = load(path, max_contacts=args.max_contacts)
@@ -87,11 +90,11 @@ def run(args: argparse.Namespace) -> int:
         touching and args.forces,
         policy,
     )
-    runner = Runner(model, data, plan, args.seed)
-    perturb(runner, args.perturb, args.seed)
     record = {"model": str(path), "name": path.stem, "load_s": loaded, **_headline(model, args, devices)}
     _remark(args, record["summary"])
     try:
+        runner = Runner(model, data, plan, args.seed)
+        perturb(runner, args.perturb, args.seed)
         record |= _execute(runner, args, record)
     except jax.errors.JaxRuntimeError as error:
         if "RESOURCE_EXHAUSTED" not in str(error):

@@ -17,15 +17,32 @@ def full_m(model: Model, data: Data) -> Array:
 
 
 def mul_m(model: Model, data: Data, x: Array) -> Array:
-    """M x, for x [nv] or [..., nv] (mj_mulM)."""
+    """M x, for x [nv] or [..., nv] (mj_mulM).
+
+    Raises:
+        ValueError: the last axis of x is another.
+    """
     check_one_world("mul_m", data)
+    _check_rows("mul_m", model, x)
     return lax.dot_general(x, data.qM, (((x.ndim - 1,), (0,)), ((), ())), precision=lax.Precision.HIGHEST)
 
 
 def solve_m(model: Model, data: Data, x: Array) -> Array:
-    """M^-1 x, for x [nv] or [..., nv] (mj_solveM)."""
+    """M^-1 x, for x [nv] or [..., nv] (mj_solveM).
+
+    Raises:
+        ValueError: the last axis of x is another.
+    """
     check_one_world("solve_m", data)
+    _check_rows("solve_m", model, x)
     if not model.nv:
         return x
     rows = x.reshape(-1, model.nv)
     return jax.vmap(solve, (None, 0))(data.qM, rows).reshape(x.shape)
+
+
+def _check_rows(name: str, model: Model, x: Array) -> None:
+    if x.shape[-1:] != (model.nv,):
+        raise ValueError(
+            f"{name}: x has shape {x.shape}, expected (..., {model.nv}) [nv]: vectors are rows, as J of jac is"
+        )

@@ -297,6 +297,7 @@ def test_a_policy_acts_as_in_its_task(tmp_path, capsys, float32):
 
     for argv, message in (
         (["ant", "--policy", path], "acts on the model of SwingUp with nq, nv, nu (2, 2, 1); this one has"),
+        (["cart_pole", "--out", path, "--save", path], "must be three different files"),
         (["cart_pole", "--policy", "absent.zip"], "--policy absent.zip: neither random nor zero nor a file"),
         (["cart_pole", "--policy", path, "--keyframe", "0"], "the policy's task says how worlds start"),
     ):

@@ -158,6 +158,9 @@ def test_inertia_products():
     same(js.mul_m(model, data, jnp.asarray(x)), product)
     same(js.solve_m(model, data, jnp.asarray(x)), solution)
     same(js.solve_m(model, data, jnp.asarray(x[0])), solution[0])
+    for product in (js.solve_m, js.mul_m):
+        with pytest.raises(ValueError, match="vectors are rows"):  # a transposed Jacobian, whose numbers would be mixed
+            product(model, data, jnp.zeros((model.nv, 3)))
 
 
 def test_apply_ft():
