@@ -76,7 +76,7 @@ def activation_rate(ctrl: Array, act: Array, prm: Array) -> Array:
 
     Without smoothing the rate has a kink where control and activation are equal, as in every muscle at rest. There its
     derivative is the mean of both sides, as central differences have it; but that by a control at the end of its range
-    is that of the only side on which it can move.
+    (0 to 1, whatever ctrlrange says) is that of the only side on which it acts.
     """
     ctrl = vector.within(ctrl, 0, 1)
     excess = ctrl - act
